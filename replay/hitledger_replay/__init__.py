@@ -1,0 +1,1 @@
+"""Replay recorded sessions through a paged KV cache: block pool, simulator, engine, server clients."""

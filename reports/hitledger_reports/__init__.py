@@ -1,0 +1,1 @@
+"""Turn results into terminal, HTML, Markdown and machine-readable reports; the command line."""
