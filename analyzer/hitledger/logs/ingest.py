@@ -1,0 +1,75 @@
+"""The ingest ledger: every row read is a call, a known row that carries none, or skipped with a reason."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from hitledger.errors import HitledgerError
+
+MAX_SKIPS_KEPT = 1000  # skipped rows are all counted; only so many are listed
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A row that could not be used."""
+
+    file: str
+    row: int  # from 1
+    reason: str
+
+
+@dataclass(slots=True)
+class FileLedger:
+    """What became of the rows of one file. Readers say exactly one of `call`, `known`, `skip` for each row."""
+
+    file: str
+    format: str
+    strict: bool = False
+    rows: int = 0  # counted by the row source; documents count their records with `count_rows`
+    calls: int = 0
+    known_rows: Counter[str] = field(default_factory=Counter)
+    skipped: int = 0
+    skips: list[Skip] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def count_rows(self, number: int = 1) -> None:
+        """For documents: so many records were found (the line reader counts its lines by itself)."""
+        self.rows += number
+
+    def call(self) -> None:
+        """A row that is a call (or the first row of one)."""
+        self.calls += 1
+
+    def known(self, kind: str) -> None:
+        """A row that carries no call; `kind` is its row type, or why it counts for none ("same call", …)."""
+        self.known_rows[kind] += 1
+
+    def note(self, text: str) -> None:
+        """Something about a call that the reader of the report should know."""
+        self.notes[text] += 1
+
+    def skip(self, row: int, reason: str) -> None:
+        """A row that cannot be used, from 1. Raises with --strict."""
+        if self.strict:
+            raise HitledgerError(f"{self.file}:{row}: {reason} (--strict)")
+        self.skipped += 1
+        if len(self.skips) < MAX_SKIPS_KEPT:
+            self.skips.append(Skip(self.file, row, reason))
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every row is accounted for."""
+        return self.rows == self.calls + sum(self.known_rows.values()) + self.skipped
+
+
+class Ingest:
+    """The ledgers of all files of one run, in reading order."""
+
+    def __init__(self, strict: bool = False) -> None:
+        self.strict = strict
+        self.ledgers: list[FileLedger] = []
+
+    def open(self, file: str, format_name: str) -> FileLedger:
+        """Start the ledger of one file."""
+        ledger = FileLedger(file, format_name, self.strict)
+        self.ledgers.append(ledger)
+        return ledger
