@@ -1,0 +1,43 @@
+"""Which readers there are. A reader is named here and imported only when a file is looked at."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from hitledger.errors import UsageError
+from hitledger.logs.files import LogFile
+from hitledger.logs.ingest import Ingest
+from hitledger.types import Call
+
+# Names of modules in this package, one a format. The order is the order of reading, not of preference:
+# a file that two readers claim is an error (see `detect`).
+MODULES: tuple[str, ...] = (
+    "claude_code",
+    "codex",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format: the three things that its module defines (see the docstring of this package)."""
+
+    format: str
+    sniff: Callable[[LogFile], bool]
+    read: Callable[[tuple[LogFile, ...], Ingest], Iterator[Call]]
+
+
+@cache
+def readers() -> tuple[Reader, ...]:
+    """All readers, imported on first use."""
+    modules = [import_module(f"hitledger.logs.{name}") for name in MODULES]
+    return tuple(Reader(module.FORMAT, module.sniff, module.read) for module in modules)
+
+
+def reader_of(format_name: str) -> Reader:
+    """The reader that `--format` names. Raises UsageError with the names there are."""
+    for reader in readers():
+        if reader.format == format_name:
+            return reader
+    names = ", ".join(sorted(reader.format for reader in readers()))
+    raise UsageError(f"no log format is called {format_name!r}; there are: {names}")
