@@ -1,0 +1,1 @@
+"""How each API lays a request body out as a prompt: one small module an API."""
