@@ -2,11 +2,13 @@
 
 import gzip
 import io
+import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, cast
 
 import orjson
 import zstandard
@@ -16,13 +18,21 @@ from hitledger.logs.ingest import FileLedger
 
 MAX_ROW_BYTES = 32 * 2**20
 MAX_DOCUMENT_BYTES = 512 * 2**20
+MAX_FILE_BYTES = 64 * 2**30  # after decompression
 HEAD_BYTES = 64 * 2**10
 HEAD_ROWS = 20
+HEAD_ROW_BYTES = 2**20  # no further head row after so many bytes
 BOM = b"\xef\xbb\xbf"
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
+DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)  # what a stream raises half way
+# Half of a surrogate pair: JavaScript writes one where it cut a string, and a strict parser refuses the whole row.
+LONE_SURROGATE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One JSON value of a line-oriented log."""
 
     number: int  # from 1
@@ -40,87 +50,148 @@ class LogFile:
 
     def open(self) -> IO[bytes]:
         """The bytes, decompressed where the first bytes say gzip or zstd. Raises NothingToReadError."""
-        if self.path is None:
-            return io.BytesIO(self.content or b"")
         try:
-            raw = self.path.open("rb")
+            raw = io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb")
         except OSError as error:
             raise NothingToReadError(f"{self.name}: cannot be read: {error.strerror}") from error
-        magic = raw.read(4)
-        raw.seek(0)
-        if magic[:2] == b"\x1f\x8b":
-            return gzip.open(raw)  # type: ignore[return-value]
-        if magic == b"\x28\xb5\x2f\xfd":
-            return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
-        return raw
+        return _decompressed(raw)
 
     def head(self) -> bytes:
-        """The first 64 KiB."""
-        with self.open() as stream:
-            return stream.read(HEAD_BYTES)
+        """The first 64 KiB. Raises NothingToReadError where they cannot be read."""
+        return _head(self)
 
     def head_rows(self) -> tuple[Any, ...]:
         """The first rows that are JSON objects or lists, for detection. A document on many lines gives none."""
-        ledger = FileLedger(self.name, "")
-        found: list[Any] = []
-        for row in self.rows(ledger):
-            found.append(row.data)
-            if len(found) == HEAD_ROWS:
-                break
-            if ledger.skipped > HEAD_ROWS:
-                return ()
-        return tuple(found)
+        return _head_rows(self)
 
     def document(self) -> Any:
-        """The whole file as one JSON value. Raises NothingToReadError where it is too large or is not JSON."""
-        return _document(self)
+        """The whole file as one JSON value. Raises NothingToReadError where it is too large or is not one."""
+        outcome = _document(self)
+        if isinstance(outcome, NothingToReadError):
+            raise outcome
+        return outcome
 
     def rows(self, ledger: FileLedger) -> Iterator[Row]:
-        """JSON objects line by line; blank lines do not count; bad lines are skipped in the ledger with the reason."""
-        with self.open() as stream:
-            number = 0
-            while line := stream.readline(MAX_ROW_BYTES + 1):
-                number += 1
-                if number == 1:
-                    line = line.removeprefix(BOM)
-                if len(line) > MAX_ROW_BYTES and not line.endswith(b"\n"):
-                    _to_line_end(stream)
-                    ledger.count_rows()
-                    ledger.skip(number, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-                    continue
-                if not line.strip():
-                    continue
-                ledger.count_rows()
-                data = _parsed(line, number, ledger)
-                if data is not None:
-                    yield Row(number, data, len(line))
+        """JSON objects line by line; blank lines do not count; bad lines are skipped in the ledger with the reason.
+
+        A stream that breaks half way (a truncated gzip file) is one skipped row; what came before it is kept.
+        """
+        number = 0
+        try:
+            with self.open() as stream:
+                while line := stream.readline(MAX_ROW_BYTES + 1):
+                    number += 1
+                    size = len(line)
+                    ledger.bytes_read += size
+                    data = _row_value(line, number, ledger, stream)
+                    if data is not None:
+                        yield Row(number, data, size)
+                    if ledger.bytes_read > MAX_FILE_BYTES:
+                        raise EOFError(f"more than {MAX_FILE_BYTES // 2**30} GiB")
+        except DAMAGE as error:
+            ledger.count_rows()
+            ledger.skip(number + 1, f"the rest cannot be read: {_cause(error)}")
 
 
-def _to_line_end(stream: IO[bytes]) -> None:
-    while rest := stream.readline(MAX_ROW_BYTES):
-        if rest.endswith(b"\n"):
-            return
+def _decompressed(raw: IO[bytes]) -> IO[bytes]:
+    magic = raw.read(4)
+    raw.seek(0)
+    if magic.startswith(GZIP):
+        stream = gzip.GzipFile(fileobj=raw)
+        stream.myfileobj = cast(Any, raw)  # closed with the stream
+        return cast(IO[bytes], stream)
+    if magic == ZSTD:
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
+        return io.BufferedReader(cast(Any, reader))
+    return raw
 
 
-def _parsed(line: bytes, number: int, ledger: FileLedger) -> Any:
+def _row_value(line: bytes, number: int, ledger: FileLedger, stream: IO[bytes]) -> Any:
+    """The parsed row; None for a blank line and for one that is skipped."""
+    if len(line) > MAX_ROW_BYTES and not line.endswith(b"\n"):
+        _to_line_end(stream, ledger)
+        ledger.count_rows()
+        ledger.skip(number, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
+        return None
+    if number == 1:
+        line = line.removeprefix(BOM)
     try:
         data = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        ledger.skip(number, f"not valid JSON: {error}")
-        return None
+        if not line.strip():
+            return None
+        ledger.count_rows()
+        data = _repaired(line)
+        if data is None:
+            ledger.skip(number, f"not valid JSON: {error}")
+            return None
+    else:
+        ledger.rows += 1
     if not isinstance(data, dict | list):
         ledger.skip(number, f"a {type(data).__name__}, not an object")
         return None
     return data
 
 
-@lru_cache(maxsize=1)  # detection and reading ask for the same file one after the other
-def _document(file: LogFile) -> Any:
-    with file.open() as stream:
-        content = stream.read(MAX_DOCUMENT_BYTES + 1)
-    if len(content) > MAX_DOCUMENT_BYTES:
-        raise NothingToReadError(f"{file.name}: larger than {MAX_DOCUMENT_BYTES // 2**20} MiB as one document")
+def _repaired(line: bytes) -> Any:
+    """The row with halves of surrogate pairs replaced by U+FFFD; None where that was not what is wrong with it."""
+    mended, number = LONE_SURROGATE.subn(rb"\\ufffd", line)
+    if not number:
+        return None
     try:
+        return orjson.loads(mended)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _to_line_end(stream: IO[bytes], ledger: FileLedger) -> None:
+    while rest := stream.readline(MAX_ROW_BYTES):
+        ledger.bytes_read += len(rest)
+        if rest.endswith(b"\n") or ledger.bytes_read > MAX_FILE_BYTES:
+            return
+
+
+def _cause(error: BaseException) -> str:
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
+
+
+# Detection asks for the same file once per reader: each answer is kept until the next file.
+
+
+@lru_cache(maxsize=1)
+def _head(file: LogFile) -> bytes:
+    try:
+        with file.open() as stream:
+            return stream.read(HEAD_BYTES)
+    except DAMAGE as error:
+        raise NothingToReadError(f"{file.name}: cannot be read: {_cause(error)}") from error
+
+
+@lru_cache(maxsize=1)
+def _head_rows(file: LogFile) -> tuple[Any, ...]:
+    ledger = FileLedger(file.name, "")
+    found: list[Any] = []
+    for row in file.rows(ledger):
+        found.append(row.data)
+        if len(found) == HEAD_ROWS or ledger.bytes_read >= HEAD_ROW_BYTES:
+            break
+        if ledger.skipped > HEAD_ROWS:
+            return ()
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _document(file: LogFile) -> Any:
+    """The parsed document, or the error why there is none (so that asking again does not read again)."""
+    if len(file.head_rows()) > 1:
+        return NothingToReadError(f"{file.name}: many JSON values, not one document")
+    try:
+        with file.open() as stream:
+            content = stream.read(MAX_DOCUMENT_BYTES + 1)
+        if len(content) > MAX_DOCUMENT_BYTES:
+            return NothingToReadError(f"{file.name}: larger than {MAX_DOCUMENT_BYTES // 2**20} MiB as one document")
         return orjson.loads(content.removeprefix(BOM))
     except orjson.JSONDecodeError as error:
-        raise NothingToReadError(f"{file.name}: not valid JSON: {error}") from error
+        return NothingToReadError(f"{file.name}: not valid JSON: {error}")
+    except DAMAGE as error:
+        return NothingToReadError(f"{file.name}: cannot be read: {_cause(error)}")

@@ -17,6 +17,14 @@ class Skip:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An input that no row was read of: missing, unreadable, empty, of an unknown format."""
+
+    file: str
+    reason: str
+
+
 @dataclass(slots=True)
 class FileLedger:
     """What became of the rows of one file. Readers say exactly one of `call`, `known`, `skip` for each row."""
@@ -30,6 +38,7 @@ class FileLedger:
     skipped: int = 0
     skips: list[Skip] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
+    bytes_read: int = 0  # after decompression; counted by the row source
 
     def count_rows(self, number: int = 1) -> None:
         """For documents: so many records were found (the line reader counts its lines by itself)."""
@@ -39,9 +48,9 @@ class FileLedger:
         """A row that is a call (or the first row of one)."""
         self.calls += 1
 
-    def known(self, kind: str) -> None:
-        """A row that carries no call; `kind` is its row type, or why it counts for none ("same call", …)."""
-        self.known_rows[kind] += 1
+    def known(self, kind: str, number: int = 1) -> None:
+        """Rows that carry no call; `kind` is their row type, or why they count for none ("same call", …)."""
+        self.known_rows[kind] += number
 
     def note(self, text: str) -> None:
         """Something about a call that the reader of the report should know."""
@@ -62,14 +71,21 @@ class FileLedger:
 
 
 class Ingest:
-    """The ledgers of all files of one run, in reading order."""
+    """The ledgers of all files of one run, in reading order, and the inputs that were refused."""
 
     def __init__(self, strict: bool = False) -> None:
         self.strict = strict
         self.ledgers: list[FileLedger] = []
+        self.refusals: list[Refusal] = []
 
     def open(self, file: str, format_name: str) -> FileLedger:
         """Start the ledger of one file."""
         ledger = FileLedger(file, format_name, self.strict)
         self.ledgers.append(ledger)
         return ledger
+
+    def refuse(self, file: str, reason: str) -> None:
+        """An input that cannot be read at all. Raises with --strict."""
+        if self.strict:
+            raise HitledgerError(f"{file}: {reason} (--strict)")
+        self.refusals.append(Refusal(file, reason))

@@ -1,0 +1,40 @@
+"""Which reader reads a file: the one that knows its content."""
+
+from hitledger.errors import NothingToReadError
+from hitledger.logs.files import LogFile
+from hitledger.logs.ingest import FileLedger
+from hitledger.logs.registry import Reader, reader_of, readers
+
+
+def detect(file: LogFile, format_name: str | None = None) -> Reader:
+    """The reader of the file; `format_name` overrides what the content says.
+
+    Raises NothingToReadError (its message is the reason, without the file's name) where the file is unreadable,
+    empty, known to no reader or claimed by more than one; UsageError for a format that there is none of.
+    """
+    if not _head(file).strip():
+        raise NothingToReadError("empty")
+    if format_name is not None:
+        return reader_of(format_name)
+    claims = [reader for reader in readers() if reader.sniff(file)]
+    if len(claims) == 1:
+        return claims[0]
+    if claims:
+        names = " and ".join(reader.format for reader in claims)
+        raise NothingToReadError(f"read by {names}: say which with --format")
+    raise NothingToReadError(f"unknown format{_first_damage(file)}")
+
+
+def _head(file: LogFile) -> bytes:
+    try:
+        return file.head()
+    except NothingToReadError as error:
+        raise NothingToReadError(str(error).removeprefix(f"{file.name}: ")) from error
+
+
+def _first_damage(file: LogFile) -> str:
+    """Why its first row is no JSON, where it is none: the usual reason for an unknown format."""
+    ledger = FileLedger(file.name, "")
+    for _ in file.rows(ledger):
+        break
+    return f" (line {ledger.skips[0].row}: {ledger.skips[0].reason})" if ledger.skips else ""

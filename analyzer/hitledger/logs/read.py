@@ -1,0 +1,99 @@
+"""From what the user named to calls, with the ledger of what was read on the way."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hitledger.errors import NothingToReadError
+from hitledger.logs.detect import detect
+from hitledger.logs.discover import discover
+from hitledger.logs.files import LogFile
+from hitledger.logs.ingest import Ingest
+from hitledger.logs.registry import Reader, reader_of
+from hitledger.types import Call
+
+CALLS_PER_TICK = 128
+REFUSALS_SHOWN = 5
+
+Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
+
+
+@dataclass(slots=True)
+class Reading:
+    """The files that will be read. `ingest` is complete once `calls` is at its end."""
+
+    ingest: Ingest
+    claimed: tuple[tuple[Reader, tuple[LogFile, ...]], ...]
+    progress: Progress | None = None
+
+    def calls(self) -> Iterator[Call]:
+        """All calls, format by format, files in input order. Raises NothingToReadError at the end if there is none."""
+        ticks = _Ticks(self.ingest, self.claimed, self.progress) if self.progress else None
+        number = 0
+        for reader, files in self.claimed:
+            for call in reader.read(files, self.ingest):
+                number += 1
+                if ticks and number % CALLS_PER_TICK == 0:
+                    ticks.tick()
+                yield call
+        if ticks:
+            ticks.end()
+        if not number:
+            raise NothingToReadError(_nothing_read(self.ingest))
+
+
+class _Ticks:
+    """Progress by bytes. Sizes are those on disk, so a compressed file counts as read a little early."""
+
+    def __init__(
+        self, ingest: Ingest, claimed: tuple[tuple[Reader, tuple[LogFile, ...]], ...], progress: Progress
+    ) -> None:
+        self.ingest = ingest
+        self.sizes = {file.name: _size(file) for _, files in claimed for file in files}
+        self.total = sum(self.sizes.values())
+        self.progress = progress
+
+    def tick(self) -> None:
+        done = sum(min(ledger.bytes_read, self.sizes.get(ledger.file, 0)) for ledger in self.ingest.ledgers)
+        self.progress(done, self.total)
+
+    def end(self) -> None:
+        self.progress(self.total, self.total)
+
+
+def read_logs(
+    inputs: Sequence[str], *, format: str | None = None, strict: bool = False, progress: Progress | None = None
+) -> Reading:
+    """Find the files and their readers; rows are read as `Reading.calls` is consumed.
+
+    `format` overrides detection; with `strict` a skipped row or a refused input is an error.
+    Raises NothingToReadError where no file can be read, UsageError for an unknown format.
+    """
+    if format is not None:
+        reader_of(format)
+    ingest = Ingest(strict)
+    claimed: dict[str, tuple[Reader, list[LogFile]]] = {}
+    for file in discover(inputs, ingest):
+        try:
+            reader = detect(file, format)
+        except NothingToReadError as error:
+            ingest.refuse(file.name, str(error))
+        else:
+            claimed.setdefault(reader.format, (reader, []))[1].append(file)
+    if not claimed:
+        raise NothingToReadError(_nothing_read(ingest))
+    return Reading(ingest, tuple((reader, tuple(files)) for reader, files in claimed.values()), progress)
+
+
+def _size(file: LogFile) -> int:
+    return len(file.content or b"") if file.path is None else file.path.stat().st_size
+
+
+def _nothing_read(ingest: Ingest) -> str:
+    """The reason, with the first inputs that were refused."""
+    rows = sum(ledger.rows for ledger in ingest.ledgers)
+    skipped = sum(ledger.skipped for ledger in ingest.ledgers)
+    lines = [f"nothing to read: no call in {rows} rows ({skipped} of them damaged)" if rows else "nothing to read"]
+    lines += [f"  {refusal.file}: {refusal.reason}" for refusal in ingest.refusals[:REFUSALS_SHOWN]]
+    if len(ingest.refusals) > REFUSALS_SHOWN:
+        lines.append(f"  and {len(ingest.refusals) - REFUSALS_SHOWN} more")
+    return "\n".join(lines)
