@@ -76,19 +76,19 @@ def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
     written, output = raw.get("cache_creation_input_tokens"), raw.get("output_tokens")
     if not (type(uncached) is type(read) is type(written) is type(output) is int):
         return None
-    if min(uncached, read, written, output) < 0 or raw.get("iterations") or _server_tools_ran(raw):
+    if min(uncached, read, written, output) < 0 or max(uncached, read, written, output) > MAX_TOKENS:
         return None
-    if not written:
-        writes: tuple[CacheWrite, ...] = ()
-    elif not isinstance(split := raw.get("cache_creation"), Mapping):
+    if raw.get("iterations") or _server_tools_ran(raw):
         return None
-    elif split.get("ephemeral_5m_input_tokens") == written and not split.get("ephemeral_1h_input_tokens"):
-        writes = (CacheWrite("5m", written),)
-    elif split.get("ephemeral_1h_input_tokens") == written and not split.get("ephemeral_5m_input_tokens"):
-        writes = (CacheWrite("1h", written),)
-    else:
-        return None
-    return Usage(uncached, read, writes, output)
+    split = raw.get("cache_creation") or {}
+    parts = {key: value for key, value in split.items() if value} if isinstance(split, Mapping) else {"": written}
+    if not written and not parts:
+        return Usage(uncached, read, (), output)
+    if parts == {"ephemeral_5m_input_tokens": written}:
+        return Usage(uncached, read, (CacheWrite("5m", written),), output)
+    if parts == {"ephemeral_1h_input_tokens": written}:
+        return Usage(uncached, read, (CacheWrite("1h", written),), output)
+    return None
 
 
 class _Figures:
@@ -105,13 +105,11 @@ class _Figures:
 
     def collect(self, raw: Mapping[str, Any]) -> None:
         """Take in every figure of the object."""
-        for path, value in _flat(raw, "", 0):
-            if type(value) is not int:
-                counted = _number(value)
-                if counted is None:
-                    self.note(f"unreadable_usage:{path[:60]}")
-                    continue
-                value = counted
+        for path, figure in _flat(raw, "", 0):
+            value = _number(figure)
+            if value is None:
+                self.note(f"unreadable_usage:{path[:60]}")
+                continue
             name = name_of(path)
             if name.part is Part.WRITE_SPLIT:
                 self.split[name.ttl] = max(self.split.get(name.ttl, 0), value)
@@ -222,7 +220,7 @@ class _Figures:
         return output + max(0, thoughts)
 
 
-def _flat(raw: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
+def _flat(raw: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, int | float | str]]:
     for key, value in raw.items():
         if isinstance(value, Mapping):
             if depth < MAX_DEPTH and is_container(str(key)):
@@ -231,13 +229,11 @@ def _flat(raw: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str
             yield prefix + str(key), value
 
 
-def _number(value: object) -> int | None:
-    """A whole number written as float or digits (OTLP), None where it is none."""
+def _number(value: float | str) -> int | None:
+    """A token count, written as int, float or digits (OTLP); None where it can be none."""
     if isinstance(value, str):
-        return int(value) if len(value) <= len(str(MAX_TOKENS)) else None
-    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_TOKENS:
-        return int(value)
-    return None
+        return int(value) if len(value) < len(str(MAX_TOKENS)) else None
+    return int(value) if -MAX_TOKENS < value < MAX_TOKENS and value == int(value) else None
 
 
 def _bedrock_details(details: object) -> Iterator[tuple[str, int]]:

@@ -77,7 +77,7 @@ _NAMES: dict[tuple[Part, Convention], str] = {
         "cache_creation_input_tokens cache_write_input_tokens cache.write cache_write input_cache_creation"
     ),
     (Part.WRITE, Convention.UNSAID): (
-        "cache_write_tokens cache_creation_tokens cache_writes input_tokens_cache_write cache_creation.input_tokens "
+        "cache_write_tokens cache_creation cache_creation_tokens cache_writes input_tokens_cache_write cache_creation.input_tokens "
         "cache_write_input_token_count prompt_cache_write_tokens"
     ),
     (Part.OUTPUT, Convention.UNSAID): (
