@@ -1,0 +1,304 @@
+"""The audit as a value, and its JSON. The file is versioned; its fields are documented in docs/json.md."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+
+from hitledger.errors import NothingToReadError
+from hitledger.types import Certainty, Evidence, Kind
+
+SCHEMA_VERSION = 1
+MAX_RESULT_BYTES = 2 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedRow:
+    """A row that could not be used."""
+
+    file: str
+    row: int  # from 1
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileIngest:
+    """What became of one file: rows == calls + sum(known) + skipped."""
+
+    file: str
+    format: str
+    rows: int
+    calls: int
+    known: dict[str, int]
+    skipped: int
+    notes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """What was read, row by row, and what was refused."""
+
+    files: tuple[FileIngest, ...]
+    skips: tuple[SkippedRow, ...]  # at most 1,000 a file are listed, all are counted
+    refused: tuple[SkippedRow, ...]  # whole files, row 0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """One segment of a prompt. `tokens` is None where nothing was counted."""
+
+    kind: Kind
+    path: str
+    tokens: int | None
+    digest: str
+    marked: bool
+    ttl: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Where ideal − reported went, in tokens; the parts sum to it (never negative, exact where usage is)."""
+
+    client: int = 0  # content, parameters, model, route, marks: what the user can mend
+    expired: int = 0  # the lifetime ran out
+    below_minimum: int = 0
+    beyond_lookback: int = 0
+    server: int = 0  # documented server-side rewriting (thinking stripped), cold parallel starts
+    unexplained: int = 0  # expected by the rule, not read: routing, eviction, or a fault in our rule
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """One call with its four columns. Token counts are None where unknown, never 0."""
+
+    id: str
+    session: str
+    agent: str
+    parent_agent: str
+    project: str
+    file: str
+    row: int
+    index: int  # 0-based, order of the input
+    index_in_session: int  # 0-based
+    predecessor: str | None  # id of the call whose messages this one continues
+    compared_with: str | None  # id of the call that left the longest readable prefix under the same key
+    started_at: datetime | None
+    gap_seconds: float | None  # since the predecessor's start
+    provider: str
+    model: str
+    served_model: str
+    tier: str
+    evidence: Evidence
+    status: int
+    ttl: str | None  # lifetime in force: the shortest one marked or written
+    purpose: str
+    events: tuple[str, ...]
+    shared_segments: int  # leading segments equal to the predecessor's and not repeated below (0 for exact evidence)
+    segments: tuple[SegmentResult, ...]
+    common_prefix_tokens: int | None  # what this prompt and its predecessor's literally share
+    input_tokens: int | None
+    uncached_input_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    cache_writes: dict[str, int] | None  # by lifetime
+    output_tokens: int | None
+    ideal_cache_read_tokens: int | None
+    expected_cache_read_tokens: int | None
+    expected_cache_read_range: tuple[int, int] | None  # for best-effort providers
+    expected_cache_write_tokens: int | None
+    attribution: Attribution | None
+    cost: Decimal | None
+    cost_without_cache: Decimal | None  # every input token at the input rate
+    cost_source: str | None  # logged | usage x price | expected x price
+    logged_cost: Decimal | None
+    provider_reason: str | None
+    certainty: dict[str, Certainty]  # of each figure that is not exact
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A call that read less than its predecessor left readable, and why."""
+
+    call: str
+    session: str
+    agent: str
+    index: int
+    index_in_session: int
+    cause: str
+    confidence: str  # certain | likely | possible
+    path: str  # JSON path of the first changed value; "(none)" where the payload is append-only
+    char_offset: int | None
+    token_offset: int | None
+    readable_before: int
+    lost_tokens: int
+    rebilled_tokens: int
+    cost: Decimal | None
+    before: str | None  # short redacted window around the first difference
+    after: str | None
+    provider_reason: str | None
+    agrees_with_provider: bool | None
+    note: str
+    fix: str
+    certainty: Certainty  # of lost_tokens and rebilled_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem that is no break."""
+
+    call: str
+    index: int
+    cause: str
+    confidence: str
+    path: str
+    note: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUsed:
+    """A provider rule that was applied, with its source."""
+
+    id: str
+    provider: str
+    algorithm: str
+    valid_from: str
+    evidence: str
+    source: str
+    checked: str
+    calls: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceUsed:
+    """A price that was applied. Rates are USD per million tokens; an unknown price has none and says why."""
+
+    model: str
+    provider: str
+    tier: str
+    calls: int
+    input: Decimal | None
+    cache_read: Decimal | None
+    cache_writes: dict[str, Decimal]
+    output: Decimal | None
+    source: str
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CauseTotal:
+    """All breaks of one cause."""
+
+    cause: str
+    breaks: int
+    lost_tokens: int
+    rebilled_tokens: int
+    cost: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over calls. Figures of calls without usage or price are left out and counted."""
+
+    calls: int
+    sessions: int
+    calls_without_usage: int
+    calls_without_price: int
+    input_tokens: int
+    uncached_input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    hit_rate: float | None  # cache_read_tokens / input_tokens
+    ideal_cache_read_tokens: int
+    expected_cache_read_tokens: int
+    cost: Decimal | None
+    cost_without_cache: Decimal | None
+    break_cost: Decimal | None
+    lost_tokens: int
+    rebilled_tokens: int
+    small_breaks: int  # below --min-loss: counted here, not listed
+    small_lost_tokens: int
+    evidence: dict[str, int]  # calls by evidence class
+    by_cause: tuple[CauseTotal, ...]
+    calibration: "Calibration | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How well the rules reproduced the reported reads."""
+
+    calls: int
+    exact: int
+    within_block: int
+    within_1_percent: int
+    token_weighted_error: float  # sum |expected - reported| / sum prompt
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """One session as the log calls it."""
+
+    id: str
+    project: str
+    agents: tuple[str, ...]
+    calls: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    models: tuple[str, ...]
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    hit_rate: float | None
+    cost: Decimal | None
+    break_cost: Decimal | None
+    breaks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """Everything an audit found."""
+
+    schema_version: int
+    ingest: IngestResult
+    totals: Totals
+    sessions: tuple[SessionResult, ...]
+    calls: tuple[CallResult, ...]
+    breaks: tuple[Break, ...]  # worst first: by cost, then rebilled tokens
+    findings: tuple[Finding, ...]
+    rules: tuple[RuleUsed, ...]
+    prices: tuple[PriceUsed, ...]
+
+
+def to_json(audit: Audit) -> bytes:
+    """Same audit, same bytes: sorted keys, money as decimal strings, UTC times."""
+    return msgspec.json.encode(audit, order="sorted") + b"\n"
+
+
+def from_json(content: bytes, name: str) -> Audit:
+    """Read an audit back. Raises NothingToReadError naming the file and the field that is wrong."""
+    try:
+        audit = msgspec.json.decode(content, type=Audit)
+    except msgspec.DecodeError as error:
+        raise NothingToReadError(f"{name}: not an audit of hitledger: {error}") from error
+    if audit.schema_version != SCHEMA_VERSION:
+        raise NothingToReadError(
+            f"{name}: schema_version {audit.schema_version}, this hitledger reads {SCHEMA_VERSION}; audit the log again"
+        )
+    return audit
+
+
+def load(path: str) -> Audit:
+    """Read an audit file. Raises NothingToReadError."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > MAX_RESULT_BYTES:
+            raise NothingToReadError(f"{path}: larger than {MAX_RESULT_BYTES // 2**30} GiB")
+        return from_json(file.read_bytes(), path)
+    except OSError as error:
+        raise NothingToReadError(f"{path}: cannot be read: {error.strerror}") from error
