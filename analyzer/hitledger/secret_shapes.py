@@ -1,0 +1,104 @@
+"""The shapes of secrets: what a key, a token or a password looks like in a prompt."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One kind of secret. Where the pattern has a group, only the group is the secret."""
+
+    name: str
+    hints: tuple[str, ...]  # lower-case; the pattern is tried only where one of them stands in the text
+    pattern: re.Pattern[str]
+
+
+_TOKEN = r"[A-Za-z0-9_-]"
+# A prefix that providers put in front of their tokens must not be the tail of a longer word.
+_START = r"(?<![A-Za-z0-9])"
+_ASSIGNED = r"""(?:\\?["'])?[ \t]{0,4}(?:=>|[:=])[ \t]{0,4}(?:\\?["'])?"""
+_HAS_DIGIT = r"(?=[^\s\"']{0,63}\d)"
+
+
+def _shape(name: str, hints: tuple[str, ...], pattern: str) -> Shape:
+    return Shape(name, hints, re.compile(pattern))
+
+
+# Every repetition is bounded or possessive and no two neighbours share characters, so that a hostile text costs linear
+# time. The prefixes are those the issuers document; a bare hexadecimal string is no secret, digests are too common.
+SHAPES: tuple[Shape, ...] = (
+    _shape(
+        "private key",
+        ("private key-----",),
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\:,]|-(?!----)){0,20000}+"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
+    ),
+    _shape("JWT", ("eyj",), rf"{_START}eyJ{_TOKEN}{{8,1024}}+\.{_TOKEN}{{8,}}+(?:\.{_TOKEN}*+){{0,3}}"),
+    _shape("API key", ("sk-",), rf"{_START}sk-(?={_TOKEN}{{0,63}}\d){_TOKEN}{{20,}}+"),
+    _shape(
+        "API key",
+        ("gsk_", "hf_", "r8_", "fw_", "tgp_v1_", "lin_api_", "ntn_", "npm_", "dop_v1_"),
+        rf"{_START}(?:gsk|hf|r8|fw|tgp_v1|lin_api|ntn|npm|dop_v1)_[A-Za-z0-9_-]{{22,}}+",
+    ),
+    _shape(
+        "API key",
+        ("xai-", "csk-", "pplx-", "nvapi-", "tvly-", "pypi-agei", "age-secret-key-"),
+        rf"{_START}(?:xai|csk|pplx|nvapi|tvly|pypi|AGE-SECRET-KEY)-(?={_TOKEN}{{0,63}}\d){_TOKEN}{{20,}}+",
+    ),
+    _shape("Google key", ("aiza",), rf"{_START}AIza{_TOKEN}{{35}}"),
+    _shape("Google token", ("ya29.", "gocspx-"), rf"{_START}(?:ya29\.|GOCSPX-){_TOKEN}{{20,}}+"),
+    _shape(
+        "AWS key",
+        ("akia", "asia", "abia", "acca", "aroa", "aida"),
+        rf"{_START}(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",
+    ),
+    _shape(
+        "AWS secret",
+        ("secret",),
+        rf"(?i:secret_?access_?key){_ASSIGNED}([A-Za-z0-9/+]{{40}}={{0,2}})",
+    ),
+    _shape(
+        "GitHub token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}+|github_pat_[A-Za-z0-9_]{{22,}}+)",
+    ),
+    _shape(
+        "GitLab token",
+        ("glpat-", "glptt-", "glrt-", "gldt-", "glcbt-", "glsoat-"),
+        rf"{_START}gl(?:pat|ptt|rt|dt|cbt|soat)-{_TOKEN}{{20,}}+",
+    ),
+    _shape("Slack token", ("xox", "xapp-"), rf"{_START}(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{10,}}+"),
+    _shape(
+        "Slack webhook",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{20,}+)",
+    ),
+    _shape("Stripe key", ("_live_", "_test_"), rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,}}+"),
+    _shape("SendGrid key", ("sg.",), rf"{_START}SG\.{_TOKEN}{{16,64}}+\.{_TOKEN}{{16,}}+"),
+    _shape("Telegram token", (":aa",), rf"{_START}\d{{8,10}}:AA{_TOKEN}{{30,}}+"),
+    _shape("Vault token", ("hvs.", "hvb."), rf"{_START}hv[sb]\.{_TOKEN}{{20,}}+"),
+    _shape("Databricks token", ("dapi",), rf"{_START}dapi[0-9a-f]{{32}}(?:-\d)?"),
+    _shape(
+        "Azure key", ("accountkey=", "sharedaccesskey="), r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}+={0,2})"
+    ),
+    _shape("signature", ("sig=",), r"[?&;]sig=([A-Za-z0-9%+/=_-]{20,}+)"),
+    _shape("bearer token", ("bearer ",), r"(?i:bearer)[ \t]{1,4}([A-Za-z0-9._~+/-]{16,}+={0,2})"),
+    _shape(
+        "basic credentials",
+        ("basic ",),
+        r"(?i:authorization)[^A-Za-z0-9]{1,8}(?i:basic)[ \t]{1,4}([A-Za-z0-9+/]{8,}+={0,2})",
+    ),
+    _shape(
+        "API key",
+        ("api-key", "api_key", "apikey", "authorization"),
+        rf"(?i:(?:api[-_]?key|authorization)){_ASSIGNED}(?:(?i:token|key)[ \t])?{_HAS_DIGIT}([A-Za-z0-9._~+/=-]{{16,}}+)",
+    ),
+    _shape("password", ("://",), r"""://[^\s:/?#@"'<>]{0,128}:([^\s/"'<>]{1,256})@"""),
+    _shape("password", ("password", "pwd"), r"""(?i:password|pwd)[ ]?=[ ]?([^;\s"'<>\[]{1,128}+)(?=;)"""),
+    _shape(
+        "secret",
+        ("password", "passwd", "passphrase", "secret", "_token", "-token", "accesstoken", "private_key"),
+        rf"(?i:password|passwd|passphrase|secret|secret[_-]?key|[_-]token|access[_-]?token|private_key){_ASSIGNED}"
+        rf"{_HAS_DIGIT}([A-Za-z0-9._~+/=!@#%^&*-]{{8,}}+)",
+    ),
+)
