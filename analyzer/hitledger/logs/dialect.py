@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from hitledger.logs.fields import items
 from hitledger.segments import Api
 
 _ENDPOINTS: tuple[tuple[re.Pattern[str], Api], ...] = (
@@ -48,7 +49,7 @@ def api_of_shape(body: Mapping[str, Any]) -> Api | None:
     """The API whose request looks like this body, None where it looks like none."""
     if isinstance(body.get("contents"), list):
         return Api.GENERATE_CONTENT
-    messages = [message for message in _listed(body.get("messages")) if isinstance(message, Mapping)]
+    messages = [message for message in items(body.get("messages")) if isinstance(message, Mapping)]
     if not messages:
         return Api.RESPONSES if _asks_responses(body) else None
     if _CONVERSE_ONLY & body.keys() or _untyped_blocks(messages):
@@ -56,7 +57,7 @@ def api_of_shape(body: Mapping[str, Any]) -> Api | None:
     if any(message.get("role") in ("tool", "function") or "tool_calls" in message for message in messages):
         return Api.CHAT
     types = {block.get("type") for message in messages for block in _blocks(message)}
-    tools = [tool for tool in _listed(body.get("tools")) if isinstance(tool, Mapping)]
+    tools = [tool for tool in items(body.get("tools")) if isinstance(tool, Mapping)]
     if _MESSAGES_ONLY & body.keys() or types & _MESSAGES_BLOCKS or any("input_schema" in tool for tool in tools):
         return Api.MESSAGES
     if _CHAT_ONLY & body.keys() or messages[0].get("role") in ("system", "developer") or tools:
@@ -126,8 +127,4 @@ def _untyped_blocks(messages: list[Mapping[str, Any]]) -> bool:
 
 
 def _blocks(message: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    return (block for block in _listed(message.get("content")) if isinstance(block, Mapping))
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    return (block for block in items(message.get("content")) if isinstance(block, Mapping))

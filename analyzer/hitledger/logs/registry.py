@@ -15,6 +15,8 @@ from hitledger.types import Call
 MODULES: tuple[str, ...] = (
     "claude_code",
     "codex",
+    "bodies",
+    "scenario",
 )
 
 
