@@ -1,17 +1,34 @@
 """A file as JSON values one after the other: lines, one document, or many documents with separators between them."""
 
 import re
+import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
+import zstandard
 
-from hitledger.logs.files import BOM, MAX_DOCUMENT_BYTES, LogFile, Row
+from hitledger.errors import HitledgerError
+from hitledger.logs.files import BOM, MAX_DOCUMENT_BYTES, LogFile
 from hitledger.logs.ingest import FileLedger
 
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*("?)|[\[{\]},]', re.DOTALL)
+STRING = rb'"(?:[^"\\]|\\.)*("?)'
+BRACKET = re.compile(STRING + rb"|[\[{\]}]", re.DOTALL)
+BOUNDARY = re.compile(STRING + rb"|[\[{\]},]", re.DOTALL)
 LINE_BYTES = 2**20  # a long line is read in pieces; a value may span any number of them
 FRESH = re.compile(rb'\{"|\[[{"]')  # how a compact value opens a line; pretty-printed text never has it there
+SEPARATORS = (b"#", b"===")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One JSON object or list of a file."""
+
+    number: int  # line that it starts on, from 1
+    data: Any
+    size: int  # bytes
+    cut: bool = False  # the file ends inside it: its last record is not whole
 
 
 class _Depth:
@@ -25,27 +42,27 @@ class _Depth:
         """Take the next bytes of the same value."""
         piece = self.in_string + piece
         self.in_string = b""
-        for match in TOKEN.finditer(piece):
+        for match in BRACKET.finditer(piece):
             token = match.group()
             if token in (b"{", b"["):
                 self.open += 1
             elif token in (b"}", b"]"):
                 self.open -= 1
-            elif token.startswith(b'"') and not match.group(1):
+            elif not match.group(1):
                 self.in_string = token
 
 
-def values(file: LogFile, ledger: FileLedger) -> Iterator[Row]:
-    """Objects and lists in order. `number` is the line a value starts on.
+def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
+    """Objects and lists in order.
 
     Only what is not a value is counted in the ledger, as one row: separator lines (`# …`, `=== …`) as known, and
-    text that is no JSON, or a value that the file ends in, as skipped. The caller counts the records of the values.
+    text that is no JSON as skipped. The caller counts the records of the values; of a value that the file ends in
+    it gets what stands before the end, and must not trust the last record.
     """
     buffer, depth, start = bytearray(), _Depth(), 0
     for number, piece, opens_line in _pieces(file):
         if buffer and opens_line and FRESH.match(piece):
-            ledger.count_rows()
-            ledger.skip(start, "not valid JSON: a new value starts inside this one")
+            _bad(ledger, start, "not valid JSON: a new value starts inside this one")
             buffer, depth = bytearray(), _Depth()
         if not buffer:
             if not piece.strip():
@@ -60,8 +77,7 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Row]:
             yield from _value(bytes(buffer), start, ledger)
             buffer, depth = bytearray(), _Depth()
     if buffer:
-        ledger.count_rows()
-        ledger.skip(start, "the file ends inside this value")
+        yield from _value(closed(bytes(buffer)), start, ledger, cut=True)
 
 
 def _pieces(file: LogFile) -> Iterator[tuple[int, bytes, bool]]:
@@ -73,54 +89,62 @@ def _pieces(file: LogFile) -> Iterator[tuple[int, bytes, bool]]:
             number += opens_line
 
 
-def _between(piece: bytes, number: int, ledger: FileLedger) -> None:
+def _bad(ledger: FileLedger, number: int, reason: str) -> None:
     ledger.count_rows()
-    if piece.lstrip().startswith((b"#", b"===")):
+    ledger.skip(number, reason)
+
+
+def _between(piece: bytes, number: int, ledger: FileLedger) -> None:
+    if piece.lstrip().startswith(SEPARATORS):
+        ledger.count_rows()
         ledger.known("separator")
     else:
-        ledger.skip(number, "not valid JSON")
+        _bad(ledger, number, "not valid JSON")
 
 
-def _value(content: bytes, start: int, ledger: FileLedger) -> Iterator[Row]:
+def _value(content: bytes, start: int, ledger: FileLedger, cut: bool = False) -> Iterator[Value]:
     if len(content) > MAX_DOCUMENT_BYTES:
-        ledger.count_rows()
-        ledger.skip(start, f"value larger than {MAX_DOCUMENT_BYTES // 2**20} MiB")
+        _bad(ledger, start, f"value larger than {MAX_DOCUMENT_BYTES // 2**20} MiB")
         return
     try:
-        yield Row(start, orjson.loads(content), len(content))
+        yield Value(start, orjson.loads(content), len(content), cut)
     except orjson.JSONDecodeError as error:
-        ledger.count_rows()
-        ledger.skip(start, f"not valid JSON: {error}")
+        _bad(ledger, start, "the file ends inside this value" if cut else f"not valid JSON: {error}")
+
+
+def closed(content: bytes) -> bytes:
+    """The first value in `content`; where it does not end, what stands before the last comma or bracket, closed."""
+    end = 0
+    depth = 0
+    for match in BOUNDARY.finditer(content):
+        token = match.group()
+        if token in (b"{", b"["):
+            depth, end = depth + 1, match.end()
+        elif token in (b"}", b"]"):
+            depth, end = depth - 1, match.end()
+            if depth <= 0:
+                return content[:end]
+        elif token == b",":
+            end = match.start()
+    closers: list[bytes] = []
+    for match in BRACKET.finditer(content[:end]):
+        token = match.group()
+        if token in (b"{", b"["):
+            closers.append(b"}" if token == b"{" else b"]")
+        elif token in (b"}", b"]"):
+            closers.pop()
+    return content[:end] + b"".join(reversed(closers))
 
 
 def opening(file: LogFile) -> Any:
-    """The first JSON value of a file as far as its first 64 KiB hold it, closed where they end; None where there is none.
+    """The first JSON value of a file as far as its first 64 KiB hold it; None where there is none. Never raises.
 
     For detection: a document of any size shows its first keys without being read. Separator lines are passed over.
     """
-    head = file.head().removeprefix(BOM)
-    while head.lstrip().startswith((b"#", b"===")):
-        head = head.lstrip().partition(b"\n")[2]
-    head = head.lstrip()
-    closers: list[bytes] = []
-    end, open_then = 0, b""
-    for match in TOKEN.finditer(head):
-        token = match.group()
-        if token in (b"{", b"["):
-            closers.insert(0, b"}" if token == b"{" else b"]")
-            end, open_then = match.end(), b"".join(closers)
-        elif token in (b"}", b"]"):
-            if not closers:
-                return None
-            closers.pop(0)
-            end, open_then = match.end(), b"".join(closers)
-            if not closers:
-                break
-        elif token == b",":
-            end, open_then = match.start(), b"".join(closers)
-    if not head.startswith((b"{", b"[")):
-        return None
     try:
-        return orjson.loads(head[:end] + open_then)
-    except orjson.JSONDecodeError:
+        head = file.head().removeprefix(BOM).lstrip()
+        while head.startswith(SEPARATORS):
+            head = head.partition(b"\n")[2].lstrip()
+        return orjson.loads(closed(head)) if head.startswith((b"{", b"[")) else None
+    except (OSError, EOFError, ValueError, HitledgerError, zlib.error, zstandard.ZstdError):
         return None
