@@ -1,0 +1,66 @@
+"""Content blocks of a transcript as segments: digest and length, no text kept, nothing written out again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from hitledger.segments import Layout, digest_of
+from hitledger.types import Kind, Segment, Tier
+
+LAYOUT = Layout(keep_text=False)
+
+
+def cut(content: Any, role: str, path: str, opens_message: bool) -> list[Segment]:
+    """The segments of one row's content, a string or a list of blocks at `path[i]`.
+
+    The four kinds of block that nearly all rows hold are cut here: over their own text, without the JSON around it.
+    Anything else is laid out as every other reader does it.
+    """
+    if isinstance(content, str):
+        return [_segment(Kind.TEXT, path, role, content, opens_message)]
+    if not isinstance(content, list):
+        return []
+    found: list[Segment] = []
+    for index, block in enumerate(content):
+        segment = _simple(block, role, f"{path}[{index}]", opens_message and not index)
+        if segment is None:
+            return list(LAYOUT.blocks(content, role, path))
+        found.append(segment)
+    return found
+
+
+def reminder(attachment: Mapping[str, Any], path: str, opens_message: bool) -> Segment:
+    """What the program puts into the prompt for an attachment: its words are not logged, only what they say."""
+    return _segment(
+        Kind.TEXT, path, "user", orjson.dumps(attachment).decode(), opens_message, str(attachment.get("type"))
+    )
+
+
+def _simple(block: Any, role: str, path: str, opens_message: bool) -> Segment | None:
+    """The segment of a text, thinking, tool-use or plain tool-result block; None for any other."""
+    if not isinstance(block, Mapping):
+        return None
+    kind = block.get("type")
+    if kind == "tool_result":
+        text = block.get("content")
+        if isinstance(text, str):
+            return _segment(Kind.TOOL_RESULT, path, role, text, opens_message, str(block.get("tool_use_id", "")))
+    elif kind == "tool_use":
+        name, arguments = str(block.get("id", "")), block.get("input")
+        text = f"{block.get('name')}{orjson.dumps(arguments).decode()}"
+        return _segment(Kind.TOOL_USE, path, role, text, opens_message, name)
+    elif kind == "text":
+        text = block.get("text")
+        if isinstance(text, str):
+            return _segment(Kind.TEXT, path, role, text, opens_message)
+    elif kind == "thinking":
+        text = block.get("thinking")
+        if isinstance(text, str):  # an empty text is one that the program hides; its signature tells them apart
+            return _segment(Kind.THINKING, path, role, text or str(block.get("signature", "")), opens_message)
+    return None
+
+
+def _segment(kind: Kind, path: str, role: str, text: str, opens_message: bool, name: str = "") -> Segment:
+    digest = digest_of(kind, role, f"{name}\0{text}" if name else text)
+    return Segment(kind, Tier.MESSAGES, path, role, digest, len(text), None, None, opens_message, name)

@@ -1,0 +1,117 @@
+"""The prompt of one agent as its rows come in.
+
+A transcript is a tree of rows (`parentUuid`). The requests of an agent nearly always continue each other, so the prompt
+is kept as *steps*: the prompt of a request, its answer, and what came in after it. A row that hangs on an earlier step
+goes back to it. Within a step the tree is not followed: parallel tool calls make side branches, and the results of all
+of them belong to the next prompt.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from hitledger.segments import digest_of, hidden
+from hitledger.types import Kind, Prompt, Segment, prompt_of
+
+STEP_BITS = 24  # a place in the chain is one number: the step, and how many inputs of it had come in
+INPUTS_MASK = (1 << STEP_BITS) - 1
+CLEARED = "[Old tool result content cleared]"  # what the program puts in the place of a result it drops
+
+Step = tuple[Prompt, list[Segment], list[Segment]]  # the request's prompt, its answer, what came in after it
+
+
+class Chain:
+    """The rows of one agent."""
+
+    __slots__ = (
+        *("answer", "events", "inputs", "key", "name", "parent", "places", "prompt", "stamp", "steps", "version"),
+    )
+
+    def __init__(self, name: str, parent: str) -> None:
+        self.name = name
+        self.parent = parent  # the agent that started it, "" for the main one
+        self.key = ""  # the request whose rows are coming in
+        self.prompt = prompt_of((hidden(label=f"system prompt and tools{' of an agent' if parent else ''}"),))
+        self.answer: list[Segment] = []
+        self.inputs: list[Segment] = []
+        self.steps: list[Step] = [(self.prompt, self.answer, self.inputs)]
+        self.places: dict[str, int] = {}
+        self.events: list[str] = []
+        self.stamp: Any = None  # of the last input row: the next request was sent after it
+        self.version: Any = None
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything but the hidden part stands in the prompt."""
+        return len(self.steps) > 1 or bool(self.inputs)
+
+    def stand_at(self, parent: Any) -> bool:
+        """Go to the row that the next one hangs on; whether that was a step back.
+
+        A parent that is not known (its row was damaged, or it is the first) leaves the chain where it is.
+        """
+        place = self.places.get(parent)
+        if place is None or place >> STEP_BITS == len(self.steps) - 1:
+            return False
+        prompt, answer, inputs = self.steps[place >> STEP_BITS]
+        self._open(prompt, list(answer), inputs[: place & INPUTS_MASK])
+        self.key = ""
+        return True
+
+    def put(self, uuid: Any) -> None:
+        """The row with this uuid stands here."""
+        if uuid is not None:
+            self.places[uuid] = (len(self.steps) - 1) << STEP_BITS | len(self.inputs)
+
+    def pass_on(self, uuid: Any, parent: Any) -> None:
+        """A row that adds nothing to the prompt: what hangs on it hangs on its parent."""
+        if uuid is not None:
+            place = self.places.get(parent)
+            self.places[uuid] = (len(self.steps) - 1) << STEP_BITS | len(self.inputs) if place is None else place
+
+    def take(self, segments: Iterable[Segment], uuid: Any, stamp: Any) -> None:
+        """Input behind the last answer."""
+        self.inputs.extend(segments)
+        self.put(uuid)
+        self.stamp = stamp
+
+    def event(self, name: str) -> None:
+        """Something that the next request has just behind it."""
+        if name not in self.events:
+            self.events.append(name)
+
+    def request(self, key: str) -> Prompt:
+        """A new request: its prompt is all that stands before it."""
+        self.key = key
+        self.stamp = None
+        self._open(self.prompt.extend((*self.answer, *self.inputs)), [], [])
+        return self.prompt
+
+    def restart(self) -> None:
+        """Nothing of what stands before is sent any more (compaction, a new root)."""
+        self._open(self.steps[0][0], [], [])
+        self.key = ""
+
+    def keep(self, uuids: Iterable[Any]) -> None:
+        """Rows that a compaction carried over: what hangs on them goes on from here."""
+        for uuid in uuids:
+            self.put(uuid)
+
+    def clear_results(self, tool_ids: frozenset[str]) -> None:
+        """Results of these tool calls were replaced by a short note; all prompts from here on have the note."""
+        self.prompt = prompt_of(tuple(_cleared(segment, tool_ids) for segment in self.prompt.segments()))
+        self.answer = [_cleared(segment, tool_ids) for segment in self.answer]
+        self.inputs = [_cleared(segment, tool_ids) for segment in self.inputs]
+        self.steps[-1] = (self.prompt, self.answer, self.inputs)
+
+    def _open(self, prompt: Prompt, answer: list[Segment], inputs: list[Segment]) -> None:
+        self.prompt, self.answer, self.inputs = prompt, answer, inputs
+        self.steps.append((prompt, answer, inputs))
+
+
+def _cleared(segment: Segment, tool_ids: frozenset[str]) -> Segment:
+    if segment.kind is not Kind.TOOL_RESULT or segment.name not in tool_ids:
+        return segment
+    return replace(
+        segment, digest=digest_of(segment.kind, segment.role, f"{segment.name}\0{CLEARED}"), chars=len(CLEARED)
+    )

@@ -1,0 +1,151 @@
+"""One request as its rows come in, and the call that it becomes."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from hitledger.providers import provider_of
+from hitledger.segments import Api
+from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Usage
+from hitledger.usage import read_usage, served_tier
+
+CHARS_PER_TOKEN = 4
+# Some versions (2.1.9 to 2.1.25 always, others now and then) log the count of the stream's first event, 1 to 9 tokens.
+PLACEHOLDER_SHARE = 0.2  # less than this share of what the content comes to is no count of it
+BEDROCK_ID, VERTEX_ID = "msg_bdrk_", "msg_vrtx_"
+PURPOSES = {
+    "compact": "compaction",
+    "prompt_suggestion": "suggestion",
+    "session_memory": "memory",
+    "extract_memories": "memory",
+    "side_question": "side_question",
+}
+AGENT_PURPOSE = re.compile(r"a([a-z_]+)-")
+
+
+@dataclass(slots=True)
+class Request:
+    """Rows with one (message.id, requestId): the prompt in front of them and what they add up to."""
+
+    id: str
+    row: int  # the first one's
+    prompt: Prompt
+    agent: str
+    parent_agent: str
+    session: str
+    project: str
+    model: str
+    started: Any  # timestamp of the last input before it, else of its first row
+    events: tuple[str, ...]
+    evidence: Evidence = Evidence.RECONSTRUCTED
+    effort: Any = None
+    cost: Any = None
+    ended: Any = None
+    usage: Mapping[str, Any] | None = None  # of the row with the most output tokens
+    output: int = -1
+    answer_chars: int = 0
+    reason: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def report(self, usage: Any) -> None:
+        """Usage of one more row: the prompt figures are the same on all of them, the output grows."""
+        if isinstance(usage, dict):
+            output = usage.get("output_tokens")
+            output = output if type(output) is int else 0
+            if output >= self.output:
+                self.usage, self.output = usage, output
+
+    def call(self, file: str) -> Call:
+        """The call that these rows are."""
+        usage = self._usage()
+        notes = self.notes
+        started, ended = instant(self.started), instant(self.ended)
+        if started is not None:
+            notes.append("start_estimated")
+        raw = self.usage or {}
+        return Call(
+            id=self.id,
+            session=self.session,
+            agent=self.agent,
+            place=Place(file, self.row),
+            provider=_provider(self.id, self.model),
+            model=self.model,
+            evidence=self.evidence,
+            prompt=self.prompt,
+            api=Api.MESSAGES,
+            started_at=started if started is None or ended is None or started <= ended else ended,
+            ended_at=ended,
+            usage=usage,
+            parameters=_parameters(self.effort, raw.get("speed")),
+            logged_cost=_money(self.cost),
+            provider_reason=self.reason,
+            events=self.events,
+            purpose=_purpose(self.agent),
+            parent_agent=self.parent_agent,
+            project=self.project,
+            tier=served_tier(raw),
+            notes=tuple(notes),
+        )
+
+    def _usage(self) -> Usage | None:
+        if self.usage is None:
+            self.notes.append("no_usage")
+            return None
+        usage, notes = read_usage(self.usage)
+        self.notes.extend(notes)
+        if usage is None or not usage.input_tokens:  # no prompt is empty: zeros are a count that was never made
+            self.notes.append("no_usage")
+            return None
+        expected = self.answer_chars / CHARS_PER_TOKEN
+        if usage.output_tokens is not None and usage.output_tokens < expected * PLACEHOLDER_SHARE:
+            self.notes.append("output_estimated")
+            return replace(usage, output_tokens=round(expected), output_estimated=True)
+        return usage
+
+
+def instant(stamp: Any) -> datetime | None:
+    """A row's timestamp, None where it has none that can be read."""
+    try:
+        found = datetime.fromisoformat(stamp)
+    except (TypeError, ValueError):
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _money(cost: Any) -> Decimal | None:
+    """The cost that versions before 1.0.9 logged, in USD."""
+    return Decimal(str(cost)) if type(cost) in (int, float) and cost > 0 else None
+
+
+@lru_cache(maxsize=64)
+def _named(model: str) -> str:
+    return provider_of(model)
+
+
+def _provider(identifier: str, model: str) -> str:
+    if identifier.startswith(BEDROCK_ID):
+        return "bedrock"
+    if identifier.startswith(VERTEX_ID):
+        return "vertex"
+    return _named(model)
+
+
+def _parameters(effort: Any, speed: Any) -> tuple[Parameter, ...]:
+    found = []
+    if isinstance(effort, str):
+        found.append(Parameter("effort", "effort", orjson.dumps(effort).decode()))
+    if isinstance(speed, str) and speed != "standard":  # standard is what a request without the field gets
+        found.append(Parameter("speed", "message.usage.speed", orjson.dumps(speed).decode()))
+    return tuple(found)
+
+
+def _purpose(agent: str) -> str:
+    """What a side call is for: its agent is named after it (`acompact-…`)."""
+    match = AGENT_PURPOSE.match(agent)
+    return PURPOSES.get(match[1], match[1]) if match else ""

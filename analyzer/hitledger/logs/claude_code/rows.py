@@ -1,0 +1,231 @@
+"""One transcript file, row by row: which agent a row belongs to and what it means for the calls."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any
+
+from hitledger.logs.claude_code.blocks import cut, reminder
+from hitledger.logs.claude_code.chain import Chain
+from hitledger.logs.claude_code.request import Request
+from hitledger.logs.files import LogFile
+from hitledger.logs.ingest import FileLedger
+from hitledger.types import Call, Evidence, Kind, Prompt
+
+MAIN = "main"
+SYNTHETIC = "<synthetic>"
+CLEAR_COMMAND = "<command-name>/clear</command-name>"
+RESUME_HOOK = "SessionStart:resume"
+# What the program keeps for itself; it sends the other attachments as reminders in words that the log does not have.
+UNSENT_ATTACHMENTS = frozenset({"command_permissions", "hook_cancelled", "hook_non_blocking_error", "hook_success"})
+MAX_KIND = 40  # characters of a row type that are shown
+SAME_CALL, COPIED_CALL = "same call", "copied call"
+# What wrong types in a hostile or foreign row raise; the row is skipped and the rest of the file is read.
+UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+
+
+class Transcript:
+    """The state of one file while it is read. `counted` holds the calls of all files so far,
+    `started_by` which agent started which, as far as the rows read say so."""
+
+    def __init__(self, file: LogFile, ledger: FileLedger, counted: set[str], started_by: dict[str, str]) -> None:
+        self.file = file
+        self.ledger = ledger
+        self.counted = counted
+        self.started_by = started_by
+        self.chains: dict[str, Chain] = {}
+        self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
+        self.requests: dict[str, Request | None] = {}  # None: a copy of one that another file has
+
+    def calls(self) -> Iterator[Call]:
+        """The calls of the file in the order of their first rows."""
+        for number, row, _ in self.file.rows(self.ledger):
+            try:
+                self._take(number, row)
+            except UNEXPECTED as error:
+                self.ledger.skip(number, f"unexpected content: {type(error).__name__}: {error}"[:200])
+        for request in self.requests.values():
+            if request is not None:
+                call = request.call(self.file.name)
+                for note in call.notes:
+                    self.ledger.note(note)
+                yield call
+
+    def _take(self, number: int, row: Any) -> None:
+        kind = row.get("type")
+        if kind == "assistant" or (kind is None and "message" in row):
+            self._assistant(number, row)
+        elif kind == "user":
+            self.ledger.known(self._user(number, row))
+        else:
+            self.ledger.known(self._other(number, row, kind))
+
+    def _chain(self, row: Mapping[str, Any]) -> Chain:
+        name = row.get("agentId")
+        if name is None:
+            name = self._inline_agent(row) if row.get("isSidechain") else MAIN
+        chain = self.chains.get(name)
+        if chain is None:
+            chain = self.chains[name] = Chain(str(name), "" if name == MAIN else MAIN)
+        return chain
+
+    def _inline_agent(self, row: Mapping[str, Any]) -> str:
+        """Old versions wrote the rows of agents into the main file; each tree of such rows is an agent."""
+        uuid, parent = row.get("uuid"), row.get("parentUuid")
+        name = self.agent_of_row.get(parent or "") or f"sidechain-{str(uuid)[:8]}"
+        if isinstance(uuid, str):
+            self.agent_of_row[uuid] = name
+        return name
+
+    def _assistant(self, number: int, row: Mapping[str, Any]) -> None:
+        message, uuid = row["message"], row.get("uuid")
+        chain = self._chain(row)
+        if message.get("model") == SYNTHETIC or row.get("isApiErrorMessage"):
+            chain.pass_on(uuid, row.get("parentUuid"))
+            self.ledger.known("api error")
+            return
+        key = f"{message.get('id') or uuid or number}/{row.get('requestId') or ''}"
+        segments = cut(message.get("content"), "assistant", f"[{number - 1}].message.content", chain.key != key)
+        if key not in self.requests:
+            self._first(chain, key, number, row)
+        else:
+            self.ledger.known(COPIED_CALL if self.requests[key] is None else SAME_CALL)
+            if chain.key != key or uuid in chain.places:  # a row that was written again later
+                return
+        chain.answer.extend(segments)
+        chain.put(uuid)
+        request = self.requests[key]
+        if request is not None:
+            request.ended = row.get("timestamp")
+            request.answer_chars += sum([segment.chars for segment in segments])
+            request.report(message.get("usage"))
+            if "diagnostics" in message:
+                request.reason = _reason(message["diagnostics"]) or request.reason
+
+    def _first(self, chain: Chain, key: str, number: int, row: Mapping[str, Any]) -> None:
+        """The first row of a request: from here on its prompt stands."""
+        message, stamp = row["message"], chain.stamp
+        self._note_restart(chain, row)
+        chain.stand_at(row.get("parentUuid"))
+        prompt = chain.request(key)
+        if key in self.counted:
+            self.requests[key] = None
+            self.ledger.known(COPIED_CALL)
+            chain.events = ["resume"]  # for the first call that is no copy
+            return
+        held = "content" in message
+        self.requests[key] = Request(
+            id=key,
+            row=number,
+            prompt=prompt if held else Prompt(()),
+            agent=chain.name,
+            parent_agent=self.started_by.get(chain.name, MAIN) if chain.name != MAIN else "",
+            session=str(row.get("sessionId") or PurePath(self.file.name).stem),
+            project=_last_part(row.get("cwd")),
+            model=str(message.get("model") or ""),
+            started=stamp or row.get("timestamp"),
+            events=tuple(chain.events),
+            evidence=Evidence.RECONSTRUCTED if held else Evidence.USAGE_ONLY,
+            effort=row.get("effort"),
+            cost=row.get("costUSD"),
+        )
+        chain.events = []
+        self.counted.add(key)
+        self.ledger.call()
+
+    def _user(self, number: int, row: Mapping[str, Any]) -> str:
+        """A message to the model: something a person said, or the results of tools. Returns the kind of row."""
+        content, uuid, parent = row["message"].get("content"), row.get("uuid"), row.get("parentUuid")
+        chain = self._chain(row)
+        if uuid in chain.places:
+            return "same row"
+        segments = cut(content, "user", f"[{number - 1}].message.content", not chain.inputs)
+        stepped_back = chain.stand_at(parent)
+        if segments and segments[0].kind is Kind.TOOL_RESULT:
+            result = row.get("toolUseResult")
+            if isinstance(result, dict) and "agentId" in result:
+                self.started_by[str(result["agentId"])] = chain.name
+        elif not row.get("isCompactSummary"):
+            self._said(chain, content, row, stepped_back)
+        chain.take(segments, uuid, row.get("timestamp"))
+        return "user"
+
+    def _said(self, chain: Chain, content: Any, row: Mapping[str, Any], stepped_back: bool) -> None:
+        """Events of a message that is no tool result."""
+        self._note_restart(chain, row)
+        cleared = isinstance(content, str) and content.startswith(CLEAR_COMMAND)
+        if row.get("parentUuid", "") is None and chain.begun:  # a new first message: nothing before it is sent
+            chain.restart()
+            stepped_back = not cleared
+        if stepped_back:
+            chain.event("rewind")
+        if cleared:
+            chain.event("clear")
+        elif not row.get("isMeta"):
+            chain.event("user_turn")
+
+    def _note_restart(self, chain: Chain, row: Mapping[str, Any]) -> None:
+        """A session that goes on under another version of the program was resumed."""
+        version = row.get("version")
+        if version != chain.version:
+            if chain.version is not None and version is not None:
+                chain.event("resume")
+            chain.version = version
+
+    def _other(self, number: int, row: Mapping[str, Any], kind: Any) -> str:
+        """A row that is no message. Returns its kind."""
+        name = str(kind)[:MAX_KIND] if kind else "no type"
+        if "uuid" not in row:
+            return name
+        chain = self._chain(row)
+        if kind == "system":
+            return f"{name}/{self._system(chain, row)}"
+        detail = row.get("data") if kind == "progress" else row.get("attachment")
+        detail = detail if isinstance(detail, dict) else {}
+        if detail.get("hookName") == RESUME_HOOK:
+            chain.event("resume")
+        if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:
+            chain.stand_at(row.get("parentUuid"))
+            path = f"[{number - 1}].attachment"
+            chain.take((reminder(detail, path, not chain.inputs),), row["uuid"], row.get("timestamp"))
+        else:
+            chain.pass_on(row["uuid"], row.get("parentUuid"))
+        return name
+
+    def _system(self, chain: Chain, row: Mapping[str, Any]) -> str:
+        """What the program notes of itself; two kinds say that the prompt changed. Returns the kind."""
+        kind = str(row.get("subtype"))[:MAX_KIND]
+        if kind == "compact_boundary":
+            chain.restart()
+            chain.event("compaction")
+            chain.put(row["uuid"])
+            chain.keep(_kept_rows(row.get("compactMetadata")))
+            return kind
+        if kind == "microcompact_boundary":
+            chain.clear_results(frozenset(map(str, row["microcompactMetadata"]["compactedToolIds"])))
+        chain.pass_on(row["uuid"], row.get("parentUuid"))
+        return kind
+
+
+def _kept_rows(metadata: Any) -> list[Any]:
+    """Rows that a compaction carried over as they were: their uuids, the last one at least."""
+    metadata = metadata if isinstance(metadata, dict) else {}
+    segment, messages = metadata.get("preservedSegment"), metadata.get("preservedMessages")
+    found = [segment.get("headUuid"), segment.get("tailUuid")] if isinstance(segment, dict) else []
+    if isinstance(messages, dict):
+        found += messages.get("allUuids") or messages.get("uuids") or []
+    return found
+
+
+def _reason(diagnostics: Any) -> str | None:
+    """The provider's own reason for a cache miss; None where it saw none."""
+    reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
+    kind = reason.get("type") if isinstance(reason, dict) else reason
+    return kind if isinstance(kind, str) and kind != "none" else None
+
+
+@lru_cache(maxsize=64)
+def _last_part(folder: Any) -> str:
+    """The name of the working folder without the path to it, which is nobody's business."""
+    return re.split(r"[\\/]", folder.rstrip("\\/"))[-1] if isinstance(folder, str) else ""
