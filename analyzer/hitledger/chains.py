@@ -1,0 +1,164 @@
+"""Which earlier call a call continues: the predecessor of the first of the two steps.
+
+The second step, which earlier call left the longest readable prefix under the same key, is the simulation's
+(`expect.py`), since it depends on the provider's rules.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import orjson
+
+from hitledger.prefix import common_segments
+from hitledger.segments import digest_of
+from hitledger.types import Call, Evidence, Kind, Segment, Tier
+
+CANDIDATES = 64  # how far back a call that extends none of the latest ones is searched for
+ID_KEYS = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A call's place in its session."""
+
+    call: Call
+    index: int  # in the input, from 0
+    index_in_session: int
+    predecessor: int | None  # index of the call that this one continues; None: a cold start
+    side: bool = False  # a side request: it continues none, and none continues it
+
+
+@dataclass(slots=True)
+class _Agent:
+    """What one agent of one session has sent so far."""
+
+    calls: list[int] = field(default_factory=list)
+    bags: dict[int, Counter[bytes]] = field(default_factory=dict)
+
+
+class Chains:
+    """Links calls, given in input order, to their predecessors."""
+
+    def __init__(self) -> None:
+        self._agents: dict[tuple[str, str], _Agent] = {}
+        self._in_session: Counter[str] = Counter()
+        self._calls: list[Call] = []
+
+    def link(self, call: Call) -> Link:
+        """Place one call. Refused calls (no usage, status 4xx/5xx) are nobody's predecessor."""
+        index = len(self._calls)
+        self._calls.append(call)
+        number = self._in_session[call.session]
+        self._in_session[call.session] += 1
+        agent = self._agents.setdefault((call.session, call.agent), _Agent())
+        predecessor, side = self._predecessor(call, agent)
+        if call.status < 400:
+            agent.calls.append(index)
+        return Link(call, index, number, predecessor, side)
+
+    def _predecessor(self, call: Call, agent: _Agent) -> tuple[int | None, bool]:
+        if not agent.calls:
+            return None, False
+        latest = agent.calls[-1]
+        if call.evidence is Evidence.USAGE_ONLY or extends(self._calls[latest], call):
+            return latest, False
+        best = self._best_overlap(call, agent)
+        if best is not None:
+            return best, False
+        if call.evidence is not Evidence.EXACT:
+            return latest, False
+        same_head = next((i for i in self._recent(agent) if _same_head(self._calls[i], call)), None)
+        if same_head is not None:
+            return same_head, False
+        continued = _repeats_history(call, (self._calls[i] for i in self._recent(agent)))
+        return (latest, True) if continued or call.purpose == "compaction" else (None, True)
+
+    def _best_overlap(self, call: Call, agent: _Agent) -> int | None:
+        """The call most of whose messages are in this one: shared minus missing; on a tie the one missing less."""
+        own = message_bag(call)
+        best: tuple[int, int, int] | None = None
+        for index in self._recent(agent):
+            bag = agent.bags.get(index)
+            if bag is None:
+                bag = agent.bags[index] = message_bag(self._calls[index])
+            shared = (bag & own).total()
+            missing = bag.total() - shared
+            rank = (shared - missing, -missing, index)
+            if shared and (best is None or rank > best):
+                best = rank
+        return None if best is None else best[2]
+
+    def _recent(self, agent: _Agent) -> Iterator[int]:
+        return iter(agent.calls[: -CANDIDATES - 1 : -1])
+
+
+def extends(earlier: Call, later: Call) -> bool:
+    """Whether all messages of the earlier call stand, in order, at the head of the later one's."""
+    if earlier.prompt is later.prompt:
+        return True
+    if not len(earlier.prompt):
+        return False
+    if any(node is earlier.prompt for node in later.prompt.lineage()):
+        return True
+    if later.evidence is not Evidence.EXACT:
+        return common_segments(earlier.prompt, later.prompt) == len(earlier.prompt)
+    old, new = messages_of(earlier), messages_of(later)
+    return bool(old) and len(old) < len(new) and all(a.digest == b.digest for a, b in zip(old, new, strict=False))
+
+
+def messages_of(call: Call) -> tuple[Segment, ...]:
+    """The segments of the messages tier."""
+    return tuple(segment for segment in call.prompt.segments() if segment.tier is Tier.MESSAGES)
+
+
+def message_bag(call: Call) -> Counter[bytes]:
+    """The messages as a multiset that does not see ids, key order or surrounding white space."""
+    return Counter(loose_digest(segment) for segment in messages_of(call))
+
+
+@lru_cache(maxsize=65536)
+def loose_digest(segment: Segment) -> bytes:
+    """A digest equal for segments that say the same: ids dropped, JSON with sorted keys, text stripped."""
+    if segment.text is None:
+        return segment.digest
+    if segment.kind in (Kind.TOOL_USE, Kind.TOOL_RESULT) and segment.text.startswith("{"):
+        try:
+            value = orjson.loads(segment.text)
+        except orjson.JSONDecodeError:
+            value = segment.text
+        text = orjson.dumps(without_ids(value), option=orjson.OPT_SORT_KEYS).decode()
+        return digest_of(segment.kind, segment.role, text)
+    return digest_of(segment.kind, segment.role, segment.text.strip())
+
+
+def without_ids(value: object) -> object:
+    """The same JSON value without call ids; a string that is JSON itself (tool arguments) is opened."""
+    if isinstance(value, dict):
+        return {key: without_ids(item) for key, item in value.items() if key not in ID_KEYS}
+    if isinstance(value, list):
+        return [without_ids(item) for item in value]
+    if isinstance(value, str) and value[:1] in "{[":
+        try:
+            return without_ids(orjson.loads(value))
+        except orjson.JSONDecodeError:
+            return value
+    return value
+
+
+def _same_head(earlier: Call, later: Call) -> bool:
+    """Whether tools and system, as far as there are any, are mostly the same."""
+    old = {segment.digest for segment in earlier.prompt.segments() if segment.tier is not Tier.MESSAGES}
+    new = {segment.digest for segment in later.prompt.segments() if segment.tier is not Tier.MESSAGES}
+    return bool(old) and 2 * len(old & new) >= max(len(old), len(new))
+
+
+def _repeats_history(call: Call, earlier: Iterable[Call]) -> bool:
+    """Whether a text of some length from an earlier conversation stands inside one of this call's texts."""
+    whole = "\n".join(segment.text or "" for segment in messages_of(call))
+    for other in earlier:
+        texts = [s.text for s in messages_of(other) if s.text and s.kind is Kind.TEXT and len(s.text) >= 40]
+        if texts and sum(text.strip() in whole for text in texts) * 2 >= len(texts):
+            return True
+    return False

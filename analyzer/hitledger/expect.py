@@ -1,0 +1,152 @@
+"""Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from hitledger.policies.blocks import BlockCache
+from hitledger.policies.cache import Blocked, Cache, Forecast
+from hitledger.policies.marked import MarkedCache
+from hitledger.policies.rules import Algorithm, Rule, Rules
+from hitledger.policies.view import Mark, PrefixHashes, View, view_of
+from hitledger.positions import Positions
+from hitledger.segments import in_order
+from hitledger.thinking import ThinkingStripper
+from hitledger.types import Call, Evidence, Kind, Prompt, Tier
+
+# Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
+KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "replica", "affinity"})
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the rule says of one call."""
+
+    rule: Rule
+    view: View
+    forecast: Forecast
+    left: int  # tokens that the call left readable
+    key: tuple[str, ...]
+    blocked: Blocked | None  # a longer entry that was there but out of reach
+
+
+class Forecaster:
+    """One simulated cache for each key: provider, model, account and route."""
+
+    def __init__(self, rules: Rules, positions: Positions) -> None:
+        self._rules = rules
+        self._positions = positions
+        self._hashes = PrefixHashes()
+        self._caches: dict[tuple[str, ...], Cache] = {}
+        self._strippers = ThinkingStripper()
+
+    def all(self, calls: Sequence[Call]) -> list[Expectation | None]:
+        """An expectation for each call, in the order given; None where no rule is known or the call was refused."""
+        found: list[Expectation | None] = [None] * len(calls)
+        for index in in_time_order(calls):
+            found[index] = self.next(calls[index], index)
+        return found
+
+    def next(self, call: Call, index: int) -> Expectation | None:
+        """The call that comes next in time."""
+        rule = rule_of(call, self._rules)
+        if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not len(call.prompt):
+            return None
+        view = self._view(call, rule)
+        key = key_of(call)
+        cache = self._caches.setdefault(key, _cache_for(rule))
+        forecast = cache.forecast(view, call.started_at)
+        blocked = cache.blocked(view, call.started_at, forecast.read)
+        left = cache.store(view, index, forecast)
+        return Expectation(rule, view, forecast, left, key, blocked)
+
+    def _view(self, call: Call, rule: Rule) -> View:
+        prompt = self._effective(call, rule)
+        marks = marks_of(call, prompt, rule)
+        return view_of(call, prompt, rule, self._hashes, self._positions.of(call, prompt, marks), marks)
+
+    def _effective(self, call: Call, rule: Rule) -> Prompt:
+        prompt = call.prompt
+        if call.evidence is Evidence.EXACT and rule.order != (Tier.TOOLS, Tier.SYSTEM, Tier.MESSAGES):
+            prompt = in_order(prompt, rule.order)
+        return self._strippers.effective(prompt) if rule.strips(call.model) else prompt
+
+
+def _cache_for(rule: Rule) -> Cache:
+    if rule.algorithm in (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS):
+        return MarkedCache()
+    return BlockCache()
+
+
+def in_time_order(calls: Sequence[Call]) -> list[int]:
+    """Indices by start; a call without a time keeps its place behind the one before it."""
+    last = datetime.min.replace(tzinfo=UTC)
+    keys: list[tuple[datetime, int]] = []
+    for index, call in enumerate(calls):
+        last = call.started_at or last
+        keys.append((last, index))
+    return [index for _, index in sorted(keys)]
+
+
+def key_of(call: Call) -> tuple[str, ...]:
+    """What decides which cache a call meets."""
+    route = (f"{parameter.name}={parameter.value}" for parameter in call.route if parameter.name in KEY_FIELDS)
+    return (call.provider, call.served_model or call.model, *route)
+
+
+def rule_of(call: Call, rules: Rules) -> Rule | None:
+    """The rule by provider, model and day, or the one that the log's own engine hint stands for."""
+    hint = call.engine
+    if hint is None:
+        return rules.pick(call)
+    order = tuple(Tier(name) for name in hint.render_order if name in set(Tier)) or tuple(Tier)
+    return Rule(
+        id=f"engine-{hint.kind}-{hint.block_tokens}",
+        algorithm=Algorithm.BLOCKS,
+        valid_from=date.min,
+        evidence="official",
+        source="the log's own engine hint",
+        checked=date.min,
+        provider=call.provider,
+        order=order,
+        block=hint.block_tokens,
+        keeps_last=hint.kind == "local",
+        best_effort=hint.kind != "local",
+    )
+
+
+def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
+    """Cache marks with their positions.
+
+    A transcript shows none. Its client is taken to mark the hidden part and the end of each prompt, with the
+    lifetime that the usage says was written.
+    """
+    if rule.algorithm is Algorithm.BLOCKS:
+        return ()
+    if call.evidence is Evidence.RECONSTRUCTED:
+        if rule.algorithm is Algorithm.MESSAGE_ENDS:
+            return ()
+        ttl = lifetime_of(call) or rule.default_lifetime
+        first = prompt
+        for first in prompt.lineage():  # noqa: B007 the last one is the root
+            pass
+        head = (Mark(1, ttl),) if first.own and first.own[0].kind is Kind.HIDDEN and len(prompt) > 1 else ()
+        return (*head, Mark(len(prompt), ttl))
+    return tuple(
+        Mark(position, segment.mark)
+        for position, segment in enumerate(prompt.segments(), 1)
+        if segment.mark is not None
+    )
+
+
+def lifetime_of(call: Call) -> str | None:
+    """The shortest lifetime that the usage says was written, None where it does not say."""
+    writes = call.usage.cache_writes if call.usage is not None and call.usage.cache_writes is not None else ()
+    named = [write.ttl for write in writes if write.tokens and write.ttl]
+    return min(named, key=len_seconds) if named else None
+
+
+def len_seconds(ttl: str) -> int:
+    """Seconds of a lifetime written like "5m", "1h"; 0 where it is not written so."""
+    unit = {"s": 1, "m": 60, "h": 3600, "d": 86400}.get(ttl[-1:], 0)
+    return int(ttl[:-1]) * unit if unit and ttl[:-1].isdigit() else 0

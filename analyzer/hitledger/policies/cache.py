@@ -1,0 +1,99 @@
+"""What all simulators share: the protocol, what they answer, and entries with a lifetime."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from hitledger.policies.rules import Rule
+from hitledger.policies.view import View
+
+
+class Obstacle(StrEnum):
+    """Why an entry that holds a longer prefix of the prompt could not be read."""
+
+    EXPIRED = "expired"
+    NOT_YET_VISIBLE = "not-yet-visible"
+    BEYOND_LOOKBACK = "beyond-lookback"
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What the rule makes readable for one prompt, before it is sent."""
+
+    read: int  # tokens
+    source: int | None  # index of the call that wrote the entry read; None where nothing is read
+    position: int = 0  # segments covered
+    writes: tuple[tuple[str, int], ...] = ()  # lifetime, tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A longer entry that was there but out of reach."""
+
+    obstacle: Obstacle
+    source: int
+    tokens: int
+    age_seconds: float | None = None
+    lifetime_seconds: int | None = None
+    positions_back: int | None = None
+
+
+class Cache(Protocol):
+    """The cache of one key (provider, model, account, route)."""
+
+    def forecast(self, view: View, now: datetime | None) -> Forecast:
+        """What can be read now."""
+
+    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
+        """The longest entry beyond `read` tokens that matches the prompt and still cannot be read."""
+
+    def store(self, view: View, index: int, forecast: Forecast) -> int:
+        """Take in the call's prompt; returns how many tokens it left readable."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A readable prefix."""
+
+    tokens: int
+    ttl: str
+    used: datetime | None  # last write or read
+    visible: datetime | None  # from when on it can be read
+    source: int  # index of the call that wrote it
+
+
+def age(entry: Entry, now: datetime | None) -> float | None:
+    """Seconds since the last use, None where a time is unknown."""
+    return None if now is None or entry.used is None else (now - entry.used).total_seconds()
+
+
+def alive(entry: Entry, rule: Rule, now: datetime | None) -> bool:
+    """Whether the lifetime has not run out; unknown times and unpublished lifetimes never expire."""
+    seconds, idle = rule.seconds(entry.ttl), age(entry, now)
+    return seconds is None or idle is None or idle <= seconds
+
+
+def visible(entry: Entry, now: datetime | None) -> bool:
+    """Whether the entry can be read yet."""
+    return now is None or entry.visible is None or entry.visible <= now
+
+
+def visible_from(view: View) -> datetime | None:
+    """When what this call writes becomes readable, by the rule; None: at once."""
+    call = view.call
+    if view.rule.visible_after == "at_once":
+        return None
+    if view.rule.visible_after == "response_end":
+        return call.ended_at or call.first_token_at or call.started_at
+    if call.first_token_at is not None:
+        return call.first_token_at
+    # Without a logged first token the earliest that is not the request's own instant is assumed.
+    return call.started_at + timedelta(microseconds=1) if call.started_at is not None else None
+
+
+def used_at(view: View) -> datetime | None:
+    """When the lifetime of what this call uses starts, by the rule."""
+    if view.rule.clock == "response_end" and view.call.ended_at is not None:
+        return view.call.ended_at
+    return view.call.started_at

@@ -1,0 +1,118 @@
+"""How many tokens stand before each position of a prompt: counted, then scaled to what the log reports."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from hitledger.policies.view import Mark
+from hitledger.types import Call, Certainty, Evidence, Kind, Prompt, Segment
+
+CHARS_PER_TOKEN = 4.0  # a transcript's segments keep no text; only proportions of this matter once totals are logged
+
+
+class Counter(Protocol):
+    """Counts tokens of segments."""
+
+    def count(self, segment: Segment, model: str) -> int:
+        """Tokens of one segment."""
+
+
+class Positions:
+    """Token positions of the prompts of one run.
+
+    A full prompt is counted segment by segment and stretched between what the log says exactly: the last written
+    mark stands at read + written tokens, the end at the whole input. A transcript's positions are the logged totals
+    of the calls whose prompts it extends; between two of them lengths in characters decide.
+    """
+
+    def __init__(self, counter: Counter) -> None:
+        self.counter = counter
+        self._ends: dict[Prompt, int] = {}  # transcripts: logged length of a call's prompt
+
+    def of(self, call: Call, prompt: Prompt, marks: Sequence[Mark]) -> Callable[[int], int]:
+        """Tokens of the first so many segments of the call's prompt (in the rule's order)."""
+        if call.evidence is Evidence.RECONSTRUCTED:
+            if call.usage is not None and not call.usage.read_accumulated:
+                self._ends[prompt] = call.usage.input_tokens
+            return lambda position: self._in_transcript(prompt, position)
+        raw = [0]
+        for segment in prompt.segments():
+            raw.append(raw[-1] + self.counter.count(segment, call.model))
+        return _stretched(raw, anchors(call, raw, marks))
+
+    def _in_transcript(self, prompt: Prompt, position: int) -> int:
+        if position <= 0:
+            return 0
+        upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
+        lower = (0, 0)
+        for node in prompt.lineage():
+            tokens = self._ends.get(node)
+            if tokens is None:
+                continue
+            if len(node) >= position:
+                upper = (len(node), tokens)
+            else:
+                lower = (len(node), tokens)
+                break
+        if upper is None:
+            return lower[1] + _characters(prompt, lower[0], position)
+        if upper[0] == position:
+            return upper[1]
+        return self._between(prompt, lower, upper, position)
+
+    def _between(self, prompt: Prompt, lower: tuple[int, int], upper: tuple[int, int], position: int) -> int:
+        span = upper[1] - lower[1]
+        inner = _characters(prompt, lower[0], position)
+        whole = _characters(prompt, lower[0], upper[0])
+        if lower[0] == 0:  # the hidden part takes what the visible part does not
+            return min(upper[1], max(0, upper[1] - _characters(prompt, position, upper[0])))
+        return lower[1] + (span * inner // whole if whole else 0)
+
+
+def _characters(prompt: Prompt, start: int, end: int) -> int:
+    """Estimated tokens of the segments from `start` to `end`, the hidden ones left out."""
+    chars = 0
+    for node in prompt.lineage():
+        first = len(node) - len(node.own)
+        if len(node) <= start:
+            break
+        for offset, segment in enumerate(node.own, first):
+            if start <= offset < end and segment.kind is not Kind.HIDDEN:
+                chars += segment.chars
+    return int(chars / CHARS_PER_TOKEN)
+
+
+def anchors(call: Call, raw: Sequence[int], marks: Sequence[Mark]) -> list[tuple[int, int]]:
+    """Positions whose tokens the log gives: (position, tokens), ascending."""
+    usage = call.usage
+    if usage is None or usage.read_accumulated:
+        return []
+    found: list[tuple[int, int]] = []
+    marked = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
+    if marks and usage.cache_writes is not None and 0 < marked <= usage.input_tokens:
+        found.append((marks[-1].position, marked))
+    end = len(raw) - 1
+    if not found or found[-1][0] < end:
+        found.append((end, usage.input_tokens))
+    return found
+
+
+def _stretched(raw: Sequence[int], fixed: Sequence[tuple[int, int]]) -> Callable[[int], int]:
+    if not fixed:
+        return lambda position: raw[position]
+    places = [0, *(place for place, _ in fixed)]
+    tokens = [0, *(count for _, count in fixed)]
+
+    def at(position: int) -> int:
+        part = min(bisect_right(places, position), len(places) - 1)
+        low, high = places[part - 1], places[part]
+        width = raw[high] - raw[low]
+        share = (raw[position] - raw[low]) / width if width else float(position >= high)
+        return tokens[part - 1] + round((tokens[part] - tokens[part - 1]) * min(share, 1.0))
+
+    return at
+
+
+def certainty_of(call: Call) -> Certainty:
+    """What kind of number a position inside this call's prompt is."""
+    return Certainty.CALIBRATED if call.usage is not None else Certainty.ESTIMATED

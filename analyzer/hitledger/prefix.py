@@ -1,0 +1,171 @@
+"""Where two prompts part: first by segment digests, then by characters inside the first unequal segment only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from hitledger.types import Prompt, Segment
+
+APPEND_ONLY = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference of a later prompt from an earlier one.
+
+    `before` and `after` are the segments that stand at `index`; None where that prompt ends there. `path` is the JSON
+    path of the first changed leaf in the later body, in the earlier one where the leaf is gone, `APPEND_ONLY` where
+    the earlier prompt is a prefix. `char_offset` counts inside the leaf, `segment_offset` inside the segment's text.
+    """
+
+    index: int
+    path: str
+    before: Segment | None
+    after: Segment | None
+    char_offset: int | None = None
+    segment_offset: int = 0
+    leaf_before: str | None = None
+    leaf_after: str | None = None
+
+    @property
+    def append_only(self) -> bool:
+        """Whether the later prompt only adds to the earlier one."""
+        return self.path == APPEND_ONLY
+
+
+def common_segments(earlier: Prompt, later: Prompt) -> int:
+    """How many leading segments are the same. Shared bases are not walked, so a transcript costs what it added."""
+    if earlier is later:
+        return len(earlier)
+    ancestors = {id(node): node for node in later.lineage()}
+    shared = next((node for node in earlier.lineage() if id(node) in ancestors), None)
+    start = 0 if shared is None else len(shared)
+    rest_earlier, rest_later = _segments_from(earlier, start), _segments_from(later, start)
+    for offset, (left, right) in enumerate(zip(rest_earlier, rest_later, strict=False)):
+        if left is not right and left.digest != right.digest:
+            return start + offset
+    return start + min(len(rest_earlier), len(rest_later))
+
+
+def _segments_from(prompt: Prompt, start: int) -> tuple[Segment, ...]:
+    parts: list[tuple[Segment, ...]] = []
+    for node in prompt.lineage():
+        if len(node) <= start:
+            break
+        parts.append(node.own)
+    return tuple(segment for part in reversed(parts) for segment in part)
+
+
+def segment_at(prompt: Prompt, index: int) -> Segment | None:
+    """The segment at an index, None behind the end."""
+    if index >= len(prompt):
+        return None
+    for node in prompt.lineage():
+        start = len(node) - len(node.own)
+        if index >= start:
+            return node.own[index - start]
+    return None
+
+
+def first_difference(earlier: Prompt, later: Prompt) -> Difference:
+    """Compare two prompts. Linear in what they do not share."""
+    index = common_segments(earlier, later)
+    before, after = segment_at(earlier, index), segment_at(later, index)
+    if before is None:
+        return Difference(index, APPEND_ONLY, None, after)
+    if after is None:
+        return Difference(index, before.path, before, None)
+    if before.tier is not after.tier or before.text is None or after.text is None or before.kind is not after.kind:
+        place = after if before.tier is after.tier else _earlier_tier(before, after)
+        return Difference(index, _element(place.path), before, after, 0, 0, before.text, after.text)
+    return _inside(index, before, after)
+
+
+def _earlier_tier(before: Segment, after: Segment) -> Segment:
+    """Tools gone: the place is where they stood. Tools new: the place is where they stand now."""
+    rank = {"tools": 0, "system": 1, "messages": 2}
+    return before if rank[before.tier] < rank[after.tier] else after
+
+
+def _element(path: str) -> str:
+    return path.removesuffix(".text")
+
+
+def _inside(index: int, before: Segment, after: Segment) -> Difference:
+    old, new = before.text or "", after.text or ""
+    offset = common_characters(old, new)
+    leaf = None
+    if before.path.endswith(("]", "function_call")) and old[:1] in "{[" and new[:1] in "{[":
+        leaf = _first_leaf(_json(old), _json(new), after.path)
+    if leaf is None:
+        return Difference(index, after.path, before, after, offset, offset, old, new)
+    path, leaf_before, leaf_after = leaf
+    inner = common_characters(leaf_before, leaf_after) if None not in (leaf_before, leaf_after) else None  # type: ignore[arg-type]
+    return Difference(index, path, before, after, inner, offset, leaf_before, leaf_after)
+
+
+def _json(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+
+
+def _first_leaf(old: Any, new: Any, path: str) -> tuple[str, str | None, str | None] | None:
+    """Path and text of the first leaf that differs, in the order the later one has its keys."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        if list(old) == list(new):
+            for key, value in new.items():
+                if orjson.dumps(old[key]) != orjson.dumps(value):
+                    return _first_leaf(old[key], value, f"{path}.{key}")
+            return None
+        return _first_key(old, new, path)
+    if isinstance(old, list) and isinstance(new, list):
+        for number, (left, right) in enumerate(zip(old, new, strict=False)):
+            if orjson.dumps(left) != orjson.dumps(right):
+                return _first_leaf(left, right, f"{path}[{number}]")
+        shorter = min(len(old), len(new))
+        return f"{path}[{shorter}]", _dump(old, shorter), _dump(new, shorter)
+    if isinstance(old, str) and isinstance(new, str):
+        return path, old, new
+    return path, orjson.dumps(old).decode(), orjson.dumps(new).decode()
+
+
+def _first_key(old: dict[str, Any], new: dict[str, Any], path: str) -> tuple[str, str | None, str | None] | None:
+    """Keys differ in order or in number: an earlier value that changed comes first, then the first key out of place."""
+    for left, right in zip(old, new, strict=False):
+        if left != right:
+            return path, orjson.dumps(old).decode(), orjson.dumps(new).decode()
+        if orjson.dumps(old[left]) != orjson.dumps(new[right]):
+            return _first_leaf(old[left], new[right], f"{path}.{left}")
+    key = list(new)[len(old)] if len(new) > len(old) else list(old)[len(new)]
+    return f"{path}.{key}", _dump_key(old, key), _dump_key(new, key)
+
+
+def _dump(values: list[Any], index: int) -> str | None:
+    return orjson.dumps(values[index]).decode() if index < len(values) else None
+
+
+def _dump_key(values: dict[str, Any], key: str) -> str | None:
+    return orjson.dumps(values[key]).decode() if key in values else None
+
+
+def common_characters(old: str, new: str) -> int:
+    """Length of the common prefix of two texts, by halving: each step is one memory comparison."""
+    low, high = 0, min(len(old), len(new))
+    if old[:high] == new[:high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def first_leaf(old: Any, new: Any, path: str) -> str:
+    """JSON path of the first leaf in which two values differ; `path` itself where they are equal."""
+    found = _first_leaf(old, new, path)
+    return found[0] if found else path
