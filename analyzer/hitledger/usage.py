@@ -106,11 +106,11 @@ class _Figures:
     def collect(self, raw: Mapping[str, Any]) -> None:
         """Take in every figure of the object."""
         for path, figure in _flat(raw, "", 0):
-            value = _number(figure)
+            value, name = _number(figure), name_of(path)
             if value is None:
-                self.note(f"unreadable_usage:{path[:60]}")
+                if name.part is not Part.KNOWN:  # a cost among the figures is no token count
+                    self.note(f"unreadable_usage:{path[:60]}")
                 continue
-            name = name_of(path)
             if name.part is Part.WRITE_SPLIT:
                 self.split[name.ttl] = max(self.split.get(name.ttl, 0), value)
             elif name.part is Part.UNKNOWN:
