@@ -44,6 +44,17 @@ class LayerGroup:
         """Cached elements of one token in one layer."""
         return max(1, self.num_kv_heads) * (self.key_elements + self.value_elements)
 
+    def token_scale_bytes(self, dtype: KVDtype) -> int:
+        """Scales stored with each token in one layer: float32, one for the keys and one for the values of each head."""
+        if dtype.scales is not ScaleRule.PER_TOKEN_HEAD:
+            return 0
+        return max(1, self.num_kv_heads) * self.num_tensors * FLOAT32_BYTES
+
+    @property
+    def num_tensors(self) -> int:
+        """2 where keys and values are stored apart, 1 for latents and indexer keys, 0 for recurrent state."""
+        return (self.key_elements > 0) + (self.value_elements > 0)
+
     def retained(self, num_tokens: int) -> int:
         """How many of `num_tokens` are kept."""
         return num_tokens if self.window is None else min(num_tokens, self.window)
@@ -95,19 +106,14 @@ class KVSpec:
         return sum(g.num_layers * g.elements_per_token for g in growing) * dtype.element_bytes
 
     def scale_bytes(self, num_tokens: int, dtype: KVDtype) -> int:
-        """Scales that are stored with the tokens of one sequence: float32, for keys and for values."""
-        if dtype.scales is not ScaleRule.PER_TOKEN_HEAD:
-            return 0
-        return sum(
-            g.num_layers * max(1, g.num_kv_heads) * _scales(g) * g.retained(num_tokens) * FLOAT32_BYTES
-            for g in self.groups
-        )
+        """Scales that are stored with the tokens of one sequence."""
+        return sum(g.num_layers * g.token_scale_bytes(dtype) * g.retained(num_tokens) for g in self.groups)
 
     def fixed_scale_bytes(self, dtype: KVDtype) -> int:
-        """Scales that are stored once: one for keys and one for values in each layer (2 * layers * 4 bytes)."""
+        """Scales that are stored once: float32, one for keys and one for values in each layer (2 * layers * 4 bytes)."""
         if dtype.scales is not ScaleRule.PER_TENSOR:
             return 0
-        return sum(g.num_layers * _scales(g) for g in self.groups) * FLOAT32_BYTES
+        return sum(g.num_layers * g.num_tensors for g in self.groups) * FLOAT32_BYTES
 
     def state_bytes(self) -> int:
         """Recurrent state of one sequence, the same for every length."""
@@ -121,7 +127,3 @@ class KVSpec:
         """The layout on one of `tensor_parallel` equal ranks. Recurrent state is kept whole: its split is model code."""
         groups = tuple(group.rank_share(tensor_parallel) for group in self.groups)
         return KVSpec(self.name, self.model_type, groups, self.dtype, self.num_attention_heads, None, self.max_tokens)
-
-
-def _scales(group: LayerGroup) -> int:
-    return (group.key_elements > 0) + (group.value_elements > 0)

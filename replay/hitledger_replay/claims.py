@@ -1,0 +1,51 @@
+"""Put a number somebody states about a cache beside the number that follows from the model."""
+
+import re
+from dataclasses import dataclass
+
+from hitledger.errors import UsageError
+
+UNITS = {
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+BINARY = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCheck:
+    """`ratio` is claimed / computed, by the nearer reading of the unit (GB as 10^9 or as 2^30)."""
+
+    claimed: str
+    computed_bytes: int
+    ratio: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is within a tenth of what was computed: such claims are rounded."""
+        return abs(self.ratio - 1) <= TOLERANCE
+
+    def describe(self) -> str:
+        """One line for a report."""
+        right = f"{self.computed_bytes / 2**30:.2f} GiB ({self.computed_bytes / 10**9:.2f} GB)"
+        verdict = "holds" if self.holds else f"is off by {self.ratio:.2f}x"
+        return f"claim {self.claimed}: computed {right}; the claim {verdict}"
+
+
+def check_claim(claimed: str, computed_bytes: int) -> ClaimCheck:
+    """Compare a size such as "2.5 GB" with `computed_bytes`. Raises UsageError if the text is no size."""
+    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,6})?)\s*([KMGT]i?B|B)\s*", claimed, re.IGNORECASE)
+    if match is None or computed_bytes <= 0:
+        raise UsageError(f"{claimed!r} is not a size like '2.5 GB' or '128 KiB'")
+    number, unit = float(match[1]), match[2].upper()
+    readings = {UNITS[unit], BINARY.get(unit, UNITS[unit])}
+    ratios = (number * size / computed_bytes for size in readings)
+    return ClaimCheck(claimed.strip(), computed_bytes, min(ratios, key=lambda ratio: abs(ratio - 1)))

@@ -1,0 +1,30 @@
+"""Any eviction policy, through the block pool the engine uses.
+
+Sequential replay: each request looks up, shares its hit, allocates the rest, computes at once and is done. A request
+larger than the pool keeps the blocks nearest the front.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from hitledger_replay.eviction.protocol import EvictionPolicy
+from hitledger_replay.pool import BlockPool
+from hitledger_replay.traces.trace import Trace
+
+
+def pooled_hit_blocks(trace: Trace, capacity: int, policy: EvictionPolicy | None = None) -> npt.NDArray[np.int64]:
+    """int64[R]: hits in a pool of `capacity` usable blocks under `policy` (default LRU)."""
+    pool = BlockPool(capacity + 1, policy)
+    keys, bounds = trace.keys.tolist(), trace.starts.tolist()
+    hits = np.zeros(trace.num_requests, dtype=np.int64)
+    for request in range(trace.num_requests):
+        blocks = keys[bounds[request] : bounds[request + 1]]
+        found = pool.find_prefix(blocks)
+        hits[request] = len(found)
+        pool.share(found)
+        kept = blocks[:capacity]
+        fresh = pool.allocate(len(kept) - len(found))
+        for block_id, key in zip(fresh, kept[len(found) :], strict=True):
+            pool.publish(block_id, key)
+        pool.release([*found, *fresh])
+    return hits

@@ -1,0 +1,133 @@
+"""A trace in columns, and the builder that checks each row on the way in."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hitledger_replay.errors import TraceError
+from hitledger_replay.traces.keys import chained_keys
+
+MAX_BLOCKS = 1 << 28
+MAX_TOKENS = 1 << 40
+Keys = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """R requests over N block references.
+
+    keys          int64[N]: one number for each different block *with all blocks in front of it*, from 0
+    starts        int64[R + 1]: request r has keys[starts[r] : starts[r + 1]]
+    input_tokens  int64[R]: prompt length; the last block is partial if the blocks hold more than that
+    sessions      int64[R]: which session a request belongs to
+    times         float64[R]: seconds, ascending
+    """
+
+    name: str
+    block_size: int
+    keys: Keys
+    starts: Ints
+    input_tokens: Ints
+    sessions: Ints
+    times: npt.NDArray[np.float64]
+    warm_tokens: int = 0
+    """Tools and system prompt that another session may have left in the cache (only some formats say)."""
+    num_keys: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "num_keys", int(self.keys.max()) + 1 if len(self.keys) else 0)
+
+    @property
+    def num_requests(self) -> int:
+        """R."""
+        return len(self.input_tokens)
+
+    @property
+    def num_blocks(self) -> Ints:
+        """int64[R]: blocks of each request, a partial one included."""
+        return np.diff(self.starts)
+
+    def blocks(self, request: int) -> Keys:
+        """The keys of one request."""
+        return self.keys[self.starts[request] : self.starts[request + 1]]
+
+
+class TraceBuilder:
+    """Collects rows; every complaint names the file and the row. `place` is what to call a row, such as "line"."""
+
+    def __init__(self, name: str, file: str, block_size: int, place: str = "line") -> None:
+        self.name, self.file, self.place = name, file, place
+        self.block_size = check_block_size(block_size, file)
+        self._ids: list[npt.NDArray[np.int64]] = []
+        self._rows: list[int] = []
+        self._tokens: list[int] = []
+        self._times: list[float] = []
+        self._sessions: list[int] = []
+        self._num_blocks = 0
+
+    def fail(self, row: int, message: str) -> TraceError:
+        """The error to raise about a row."""
+        return TraceError(f"{self.file}, {self.place} {row}: {message}")
+
+    def add(self, row: int, ids: Any, input_tokens: Any, time: Any, session: int = -1) -> None:
+        """Add one request. Raises TraceError for lengths, ids and times that cannot be."""
+        if isinstance(input_tokens, bool) or not isinstance(input_tokens, int) or not 0 < input_tokens <= MAX_TOKENS:
+            raise self.fail(row, f"input length {input_tokens!r} is not a positive number of tokens")
+        blocks = self._block_ids(row, ids)
+        full, rest = divmod(input_tokens, self.block_size)
+        if not full <= len(blocks) <= full + (rest > 0):
+            raise self.fail(row, f"{len(blocks)} block ids for {input_tokens} tokens in blocks of {self.block_size}")
+        if isinstance(time, bool) or not isinstance(time, int | float) or not 0 <= time < MAX_TOKENS:
+            raise self.fail(row, f"time {time!r} is not a number of seconds from 0")
+        if self._times and time < self._times[-1]:
+            raise self.fail(row, f"time {time} is before {self._times[-1]} of the row in front; sort the trace by time")
+        self._num_blocks += len(blocks)
+        if self._num_blocks > MAX_BLOCKS:
+            raise self.fail(row, f"more than {MAX_BLOCKS} block ids in one trace; split it")
+        self._ids.append(blocks)
+        self._rows.append(row)
+        self._tokens.append(input_tokens)
+        self._times.append(float(time))
+        self._sessions.append(session)
+
+    def build(self, warm_tokens: int = 0) -> Trace:
+        """The trace. Raises TraceError if it is empty or a row repeats an id."""
+        if not self._rows:
+            raise TraceError(f"{self.file}: no request in it")
+        starts = np.zeros(len(self._ids) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids in self._ids], out=starts[1:])
+        flat = np.concatenate(self._ids)
+        self._ids.clear()
+        keys, repeated = chained_keys(flat, starts)
+        if repeated is not None:
+            raise self.fail(
+                self._rows[repeated], "a block id occurs twice; the id stands for the whole prefix, so it cannot"
+            )
+        tokens, times = np.array(self._tokens, dtype=np.int64), np.array(self._times)
+        sessions = np.array(self._sessions, dtype=np.int64)
+        return Trace(self.name, self.block_size, keys, starts, tokens, sessions, times, warm_tokens)
+
+    def _block_ids(self, row: int, ids: Any) -> npt.NDArray[np.int64]:
+        if not isinstance(ids, list):
+            raise self.fail(row, f"the block ids are a {type(ids).__name__}, not a list")
+        if not ids:
+            return np.zeros(0, dtype=np.int64)
+        try:
+            blocks = np.array(ids)
+        except (ValueError, OverflowError):
+            blocks = np.array(None)
+        if blocks.ndim != 1 or blocks.dtype != np.int64:
+            raise self.fail(row, "a block id is not an integer of at most 63 bits")
+        if blocks.min() < 0:
+            raise self.fail(row, f"block id {blocks.min()} is negative")
+        return blocks
+
+
+def check_block_size(block_size: Any, file: str) -> int:
+    """A block size a trace may have. Raises TraceError."""
+    if isinstance(block_size, bool) or not isinstance(block_size, int) or not 0 < block_size <= 1 << 20:
+        raise TraceError(f"{file}: block size {block_size!r} is not a number of tokens from 1 to {1 << 20}")
+    return block_size
