@@ -1,0 +1,153 @@
+"""The audit in a terminal: headline, worst breaks, sums, sessions, what was read. Plain in a pipe, 80 columns."""
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from hitledger.results import Audit
+from hitledger_reports import figures
+from hitledger_reports.view import tables
+from hitledger_reports.view.breaks import BreakView, break_views
+from hitledger_reports.view.excerpt import Side
+from hitledger_reports.view.group_tables import group_table
+from hitledger_reports.view.groups import By
+from hitledger_reports.view.overview import Overview, overview
+from hitledger_reports.view.sessions import SessionRow, session_rows
+from hitledger_reports.view.table import Table, cells
+
+WORST = 5
+SESSIONS = 8
+ROWS = 12
+_SHADES = "▁▂▃▄▅▆▇█"
+# Columns that a table of sums can spare at 80 columns; CSV, Markdown and HTML have them.
+_SPARED = {"uncached_input_tokens", "output_tokens", "cache_write_tokens", "lost_tokens"}
+
+
+def print_audit(audit: Audit, console: Console, by: By = By.CAUSE, show_secrets: bool = False) -> None:
+    """Print the report. Texts of the log are printed as text: never as markup, never raw."""
+    head = overview(audit)
+    blocks: list[RenderableType] = [*_headline(head)]
+    worst = break_views(audit, WORST, show_secrets)
+    if worst:
+        blocks += [_title(_worst_title(len(audit.breaks)))]
+        blocks += [_break(found) for found in worst]
+    if audit.breaks or by is not By.CAUSE:
+        blocks += _table(group_table(audit, by))
+    blocks += _sessions(session_rows(audit, SESSIONS), len(audit.sessions))
+    if audit.findings:
+        blocks += _table(tables.findings(audit), {"index", "cause", "note"})
+    blocks += _table(tables.ingest(audit), {"file", "format", "rows", "calls", "other_rows", "skipped"})
+    if audit.ingest.skips or audit.ingest.refused:
+        blocks += _table(tables.skipped(audit))
+    blocks += [Text(""), *(Text(f"! {line}", style="yellow") for line in head.warnings)]
+    blocks += [Text(line, style="dim") for line in (head.small, _evidence(head), figures.LEGEND) if line]
+    console.print(Group(*blocks))
+
+
+def _title(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _evidence(head: Overview) -> str:
+    return f"Evidence: {', '.join(head.evidence)}." if head.evidence else ""
+
+
+def _worst_title(number: int) -> str:
+    return "Worst break" if number == 1 else f"Worst {min(WORST, number)} of {figures.plural(number, 'break')}"
+
+
+def _headline(head: Overview) -> list[RenderableType]:
+    grid = RichTable.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(justify="right", no_wrap=True, style="bold")
+    grid.add_column(style="dim")
+    for figure in head.figures:
+        grid.add_row(figure.label, figure.value, figure.note)
+    columns = RichTable.grid(padding=(0, 2))
+    columns.add_column(no_wrap=True)
+    columns.add_column(justify="right", no_wrap=True)
+    columns.add_column(justify="right", no_wrap=True)
+    columns.add_column(style="dim")
+    for column in head.columns:
+        columns.add_row(column.name, column.tokens, column.share, column.meaning)
+    blocks: list[RenderableType] = [Text(f"{head.scope}; {head.period}"), grid]
+    if head.first:
+        first = head.first
+        line = Text.assemble(("Change first: ", "bold"), (first.cause, "bold red"))
+        line.append(f" ({first.breaks}, {first.cost}). {first.fix}")
+        blocks += [Text(""), line]
+    return [*blocks, _title("Cache reads in tokens"), columns]
+
+
+def _break(found: BreakView) -> RenderableType:
+    head = RichTable.grid(expand=True, padding=(0, 1))
+    head.add_column(ratio=1)
+    head.add_column(justify="right", no_wrap=True)
+    cause = Text.assemble(f"{found.number}. ", (found.cause, "bold red"), (f"  {found.confidence}", "dim"))
+    head.add_row(cause, Text(f"{found.cost}  {found.rebilled} tokens", style="bold"))
+    grid = RichTable.grid(padding=(0, 1))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    agent = "" if found.agent == "main" else f", agent {found.agent}"
+    grid.add_row(
+        "call", Text(f"{found.call}{agent} of {found.session}, {found.started} UTC, {found.gap} after the last")
+    )
+    grid.add_row("place", Text(", ".join(part for part in (found.place, found.offset) if part)))
+    for name, side, style in (("before", found.excerpt.before, "red"), ("after", found.excerpt.after, "green")):
+        if side is not None:
+            grid.add_row(name, _side(side, style))
+    for name, text in (("", found.excerpt.remark), ("note", found.note), ("said", found.provider), ("fix", found.fix)):
+        if text:
+            grid.add_row(name, Text(text))
+    return Group(head, Padding(grid, (0, 0, 0, 3)))
+
+
+def _side(side: Side, style: str) -> Text:
+    return Text.assemble(side.same, (side.differs, f"{style} underline"), side.tail)
+
+
+def _table(table: Table, only: set[str] | None = None) -> list[RenderableType]:
+    if not table.rows:
+        return []
+    grid = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    chosen = [
+        number
+        for number, column in enumerate(table.headings)
+        if (column.key in only if only else column.key not in _SPARED)
+    ]
+    for number in chosen:
+        column = table.headings[number]
+        grid.add_column(
+            column.title,
+            justify="right" if column.is_number else "left",
+            no_wrap=column.is_number,
+            overflow="fold",
+        )
+    for row in cells(table, ROWS):
+        grid.add_row(*(Text(row[number].text) for number in chosen))
+    rest = len(table.rows) - ROWS
+    more = [Text(f"and {figures.plural(rest, 'more row')}: --csv writes all", style="dim")] if rest > 0 else []
+    return [_title(table.title), grid, *more]
+
+
+def _sessions(rows: tuple[SessionRow, ...], number: int) -> list[RenderableType]:
+    blocks: list[RenderableType] = [_title("Sessions (a bar a call: share of the prompt read; ! where it broke)")]
+    for row in rows:
+        line = Text.assemble(
+            (row.name, "bold"), f"  {row.calls}, {row.hit_rate} read, {row.cost} paid, {row.lost} lost"
+        )
+        strip, flags = Text("  "), Text("  ")
+        for cell in row.heat:
+            if cell.read is None:
+                strip.append("·", style="dim")
+            else:
+                strip.append(_SHADES[min(int(cell.read * len(_SHADES)), len(_SHADES) - 1)], style=_colour(cell.read))
+            flags.append("!" if cell.broke else " ", style="bold red")
+        blocks += [line, strip, *([flags] if flags.plain.strip() else [])]
+    rest = number - len(rows)
+    return blocks + ([Text(f"and {figures.plural(rest, 'more session')}", style="dim")] if rest > 0 else [])
+
+
+def _colour(read: float) -> str:
+    return "blue" if read >= 0.9 else "cyan" if read >= 0.5 else "yellow"

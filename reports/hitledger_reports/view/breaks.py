@@ -1,0 +1,87 @@
+"""A break written out: place, cause, what changed, tokens, money and the fix."""
+
+from dataclasses import dataclass
+
+from hitledger.results import Audit, Break, CallResult
+from hitledger_reports import figures
+from hitledger_reports.shown import PATH, PROSE, shown
+from hitledger_reports.view.excerpt import Excerpt, excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class BreakView:
+    """One break. `number` is its rank, worst first, from 1."""
+
+    number: int
+    cause: str
+    confidence: str
+    session: str
+    agent: str
+    call: str  # "call 12" within its session, from 0
+    started: str
+    gap: str
+    lifetime: str
+    model: str
+    place: str
+    offset: str
+    readable_before: str
+    read: str
+    lost: str
+    rebilled: str
+    cost: str
+    excerpt: Excerpt
+    provider: str
+    note: str
+    fix: str
+
+
+def break_views(audit: Audit, limit: int | None = None, show_secrets: bool = False) -> tuple[BreakView, ...]:
+    """The worst `limit` breaks."""
+    calls = {call.id: call for call in audit.calls}
+    return tuple(
+        break_view(number, found, calls.get(found.call), show_secrets)
+        for number, found in enumerate(audit.breaks[:limit], 1)
+    )
+
+
+def break_view(number: int, found: Break, call: CallResult | None, show_secrets: bool = False) -> BreakView:
+    """One break; `call` is the call that it befell."""
+    sure = found.certainty
+    return BreakView(
+        number=number,
+        cause=shown(found.cause),
+        confidence=shown(found.confidence),
+        session=shown(found.session),
+        agent=shown(found.agent),
+        call=f"call {found.index_in_session:,}",
+        started=figures.utc(call.started_at if call else None),
+        gap=figures.duration(call.gap_seconds if call else None),
+        lifetime=shown(call.ttl) if call and call.ttl else figures.UNKNOWN,
+        model=shown(call.model) if call else figures.UNKNOWN,
+        place=shown(found.path, PATH),
+        offset=_offset(found),
+        readable_before=figures.count(found.readable_before, sure),
+        read=figures.count(call.cache_read_tokens if call else None),
+        lost=figures.count(found.lost_tokens, sure),
+        rebilled=figures.count(found.rebilled_tokens, sure),
+        cost=figures.usd(found.cost, sure),
+        excerpt=excerpt(found.before, found.after, show_secrets),
+        provider=_provider(found),
+        note=shown(found.note, PROSE),
+        fix=shown(found.fix, PROSE),
+    )
+
+
+def _offset(found: Break) -> str:
+    parts = [
+        f"character {found.char_offset:,}" if found.char_offset is not None else "",
+        f"token {figures.count(found.token_offset, found.certainty)}" if found.token_offset is not None else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _provider(found: Break) -> str:
+    if found.provider_reason is None:
+        return ""
+    verdict = {True: "agrees", False: "disagrees with us", None: "cannot be compared"}[found.agrees_with_provider]
+    return f"{shown(found.provider_reason, PATH)} ({verdict})"

@@ -1,0 +1,121 @@
+"""Calls added up by day, model, session, project or agent, and breaks by cause."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+from hitledger.results import Audit, Break, CallResult
+from hitledger.types import Certainty
+from hitledger_reports import figures
+
+
+class By(StrEnum):
+    """What the figures are added up by."""
+
+    CAUSE = "cause"
+    DAY = "day"
+    MODEL = "model"
+    SESSION = "session"
+    PROJECT = "project"
+    AGENT = "agent"
+
+
+KEYS: dict[By, Callable[[CallResult], str]] = {
+    By.DAY: lambda call: figures.day(call.started_at),
+    By.MODEL: lambda call: call.model or "unknown",
+    By.SESSION: lambda call: call.session,
+    By.PROJECT: lambda call: call.project or "none",
+    By.AGENT: lambda call: "main" if call.agent == "main" else "sub-agents",
+}
+
+
+@dataclass(slots=True)
+class Sum:
+    """Calls and breaks added up. Money is None where no call had a price; unpriced calls are counted."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    uncached_input_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal | None = None
+    unpriced: int = 0
+    breaks: int = 0
+    lost_tokens: int = 0
+    rebilled_tokens: int = 0
+    break_cost: Decimal | None = None
+    certainties: set[Certainty] = field(default_factory=set)
+
+    def add_call(self, call: CallResult) -> None:
+        """Add a call; what it does not report adds nothing."""
+        self.calls += 1
+        self.input_tokens += call.input_tokens or 0
+        self.uncached_input_tokens += call.uncached_input_tokens or 0
+        self.cache_read_tokens += call.cache_read_tokens or 0
+        self.cache_write_tokens += call.cache_write_tokens or 0
+        self.output_tokens += call.output_tokens or 0
+        self.cost = add(self.cost, call.cost)
+        self.unpriced += call.cost is None and call.input_tokens is not None
+
+    def add_break(self, found: Break) -> None:
+        """Add a break."""
+        self.breaks += 1
+        self.lost_tokens += found.lost_tokens
+        self.rebilled_tokens += found.rebilled_tokens
+        self.break_cost = add(self.break_cost, found.cost)
+        self.certainties.add(found.certainty)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """cache_read_tokens / input_tokens."""
+        return self.cache_read_tokens / self.input_tokens if self.input_tokens else None
+
+    @property
+    def certainty(self) -> Certainty:
+        """That of the weakest break in the sum."""
+        return figures.weakest(self.certainties)
+
+
+def add(left: Decimal | None, right: Decimal | None) -> Decimal | None:
+    """A sum in which unknown adds nothing; None where both are unknown."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
+
+
+def total(audit: Audit) -> Sum:
+    """All calls and breaks in one sum."""
+    whole = Sum()
+    for call in audit.calls:
+        whole.add_call(call)
+    for found in audit.breaks:
+        whole.add_break(found)
+    return whole
+
+
+def sums(audit: Audit, by: By) -> dict[str, Sum]:
+    """Sums by the key; days in order of time, everything else dearest first."""
+    key = KEYS[by]
+    groups: dict[str, Sum] = {}
+    key_of: dict[str, str] = {}
+    for call in audit.calls:
+        name = key_of[call.id] = key(call)
+        groups.setdefault(name, Sum()).add_call(call)
+    for found in audit.breaks:
+        if found.call in key_of:
+            groups[key_of[found.call]].add_break(found)
+    if by is By.DAY:
+        return dict(sorted(groups.items()))
+    return dict(sorted(groups.items(), key=lambda item: (-(item[1].cost or 0), -item[1].input_tokens, item[0])))
+
+
+def causes(breaks: Iterable[Break]) -> dict[str, Sum]:
+    """Breaks by cause, dearest first."""
+    groups: dict[str, Sum] = {}
+    for found in breaks:
+        groups.setdefault(found.cause, Sum()).add_break(found)
+    return dict(
+        sorted(groups.items(), key=lambda item: (-(item[1].break_cost or 0), -item[1].rebilled_tokens, item[0]))
+    )

@@ -1,0 +1,228 @@
+"""The answers of the first ten seconds: what was paid, what the cache should have saved, what to change first."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hitledger.results import Audit
+from hitledger.types import Certainty
+from hitledger_reports import figures
+from hitledger_reports.shown import PROSE, shown
+from hitledger_reports.view.groups import Sum, causes, total
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One headline number."""
+
+    label: str
+    value: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerColumn:
+    """One of the four columns: tokens read from the cache according to one source."""
+
+    name: str
+    tokens: str
+    share: str  # of the input
+    fraction: float | None  # the same as a number, for a bar
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of ideal − reported."""
+
+    name: str
+    tokens: str
+    value: int
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFix:
+    """The cause that cost most, and what mends it."""
+
+    cause: str
+    breaks: str
+    cost: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Everything above the tables."""
+
+    period: str
+    scope: str
+    figures: tuple[Figure, ...]
+    columns: tuple[LedgerColumn, ...]
+    parts: tuple[Part, ...]
+    first: FirstFix | None
+    evidence: tuple[str, ...]
+    small: str
+    warnings: tuple[str, ...]
+
+
+def overview(audit: Audit) -> Overview:
+    """Headline of an audit."""
+    whole = total(audit)
+    return Overview(
+        period=_period(audit),
+        scope=_scope(audit),
+        figures=_figures(audit, whole),
+        columns=_columns(audit, whole),
+        parts=_parts(audit),
+        first=_first(audit),
+        evidence=tuple(
+            f"{figures.plural(number, 'call')} {name}"
+            for name, number in sorted(audit.totals.evidence.items())
+            if number
+        ),
+        small=_small(audit),
+        warnings=_warnings(audit),
+    )
+
+
+def money_certainty(audit: Audit) -> Certainty:
+    """How sure the bill is: exact as soon as every priced call was priced from logged figures."""
+    return figures.weakest(call.certainty.get("cost", Certainty.EXACT) for call in audit.calls if call.cost is not None)
+
+
+def lost_share(whole: Sum) -> float | None:
+    """Share of the bill lost to breaks."""
+    if not whole.cost or whole.break_cost is None:
+        return None if whole.breaks or not whole.cost else 0.0
+    return float(whole.break_cost / whole.cost)
+
+
+def _period(audit: Audit) -> str:
+    times = [call.started_at for call in audit.calls if call.started_at is not None]
+    if not times:
+        return "no times in the log"
+    return f"{figures.utc(min(times), seconds=False)} to {figures.utc(max(times), seconds=False)} UTC"
+
+
+def _scope(audit: Audit) -> str:
+    projects = sorted({call.project for call in audit.calls if call.project})
+    agents = len({(call.session, call.agent) for call in audit.calls if call.agent != "main"})
+    parts = [
+        figures.plural(len(audit.calls), "call"),
+        figures.plural(len(audit.sessions), "session"),
+        *([figures.plural(agents, "sub-agent")] if agents else []),
+        *([figures.plural(len(projects), "project")] if projects else []),
+    ]
+    return ", ".join(parts)
+
+
+def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
+    bill = money_certainty(audit)
+    lost = figures.weakest((bill, whole.certainty))
+    mended = None if whole.cost is None else whole.cost - (whole.break_cost or Decimal(0))
+    without = audit.totals.cost_without_cache
+    saved = None if without is None or whole.cost is None else without - whole.cost
+    return (
+        Figure("Paid", figures.usd(whole.cost, bill), _sources(audit)),
+        Figure(
+            "Lost to breaks",
+            figures.usd(whole.break_cost if whole.breaks else Decimal(0), lost),
+            f"{figures.share(lost_share(whole), lost)} of the bill, {figures.plural(whole.breaks, 'break')}, "
+            f"{figures.short(whole.rebilled_tokens, whole.certainty)} tokens billed again",
+        ),
+        Figure("With every break mended", figures.usd(mended, lost), "paid − lost to breaks"),
+        Figure("Saved by the cache", figures.usd(saved, bill), f"without a cache {figures.usd(without, bill)}"),
+        Figure("Hit rate", figures.share(whole.hit_rate), f"of {figures.short(whole.input_tokens)} input tokens"),
+    )
+
+
+def _sources(audit: Audit) -> str:
+    found = sorted({call.cost_source.replace(" x ", " × ") for call in audit.calls if call.cost_source})
+    return "from " + ", ".join(found) if found else "no call has a price"
+
+
+def _columns(audit: Audit, whole: Sum) -> tuple[LedgerColumn, ...]:
+    counted = [call for call in audit.calls if call.input_tokens is not None]
+    rows: list[tuple[str, int | None, Certainty, str]] = []
+    for name, field, meaning in (
+        ("Ideal", "ideal_cache_read_tokens", "had nothing in front changed, moved or expired"),
+        ("Expected", "expected_cache_read_tokens", "by the provider's published rules, for the prompts as sent"),
+        ("Reported", "cache_read_tokens", "by the provider, in the log"),
+    ):
+        known = [call for call in counted if getattr(call, field) is not None]
+        certainty = figures.weakest(call.certainty.get(field, Certainty.EXACT) for call in known)
+        partial = f" ({figures.plural(len(counted) - len(known), 'call')} without)" if len(known) < len(counted) else ""
+        rows.append(
+            (name, sum(getattr(call, field) for call in known) if known else None, certainty, meaning + partial)
+        )
+    rows.append(("Measured", None, Certainty.EXACT, "on a real engine; this audit was not replayed"))
+    return tuple(
+        LedgerColumn(name, figures.count(tokens, certainty), figures.share(part, certainty), part, meaning)
+        for name, tokens, certainty, meaning in rows
+        for part in (None if tokens is None or not whole.input_tokens else tokens / whole.input_tokens,)
+    )
+
+
+PARTS = (
+    ("client", "Yours to mend", "content, parameters, model, route or marks changed"),
+    ("expired", "Expired", "idle longer than the lifetime"),
+    ("below_minimum", "Below the minimum", "the prefix was too short to be cached"),
+    ("beyond_lookback", "Beyond the look-back", "the entry lay further back than the provider looks"),
+    ("server", "Server side", "documented rewriting by the provider, parallel cold starts"),
+    ("unexplained", "Unexplained", "readable by the rule, yet not read: routing, eviction, or a fault in our rule"),
+)
+
+
+def _parts(audit: Audit) -> tuple[Part, ...]:
+    known = [call.attribution for call in audit.calls if call.attribution is not None]
+    certainty = figures.weakest(
+        call.certainty.get("ideal_cache_read_tokens", Certainty.EXACT)
+        for call in audit.calls
+        if call.attribution is not None
+    )
+    rows = ((label, sum(getattr(one, name) for one in known), meaning) for name, label, meaning in PARTS)
+    return tuple(
+        Part(label, figures.count(value, certainty), value, meaning) for label, value, meaning in rows if value
+    )
+
+
+def _first(audit: Audit) -> FirstFix | None:
+    for cause, group in causes(audit.breaks).items():
+        worst = next(found for found in audit.breaks if found.cause == cause)
+        cost = figures.usd(group.break_cost, group.certainty)
+        tokens = figures.plural(group.rebilled_tokens, "token")
+        return FirstFix(
+            shown(cause),
+            figures.plural(group.breaks, "break"),
+            cost if group.break_cost is not None else f"{figures.SIGN[group.certainty]}{tokens}",
+            shown(worst.fix, PROSE),
+        )
+    return None
+
+
+def _small(audit: Audit) -> str:
+    if not audit.totals.small_breaks:
+        return ""
+    return (
+        f"{figures.plural(audit.totals.small_breaks, 'smaller loss', 'smaller losses')} below the limit "
+        f"({figures.plural(audit.totals.small_lost_tokens, 'token')} together) not listed."
+    )
+
+
+def _warnings(audit: Audit) -> tuple[str, ...]:
+    lines: list[str] = []
+    if audit.totals.calls_without_usage:
+        lines.append(
+            f"{figures.plural(audit.totals.calls_without_usage, 'call')} without usage: in no figure of tokens."
+        )
+    if audit.totals.calls_without_price:
+        lines.append(
+            f"{figures.plural(audit.totals.calls_without_price, 'call')} without price: in no figure of money."
+        )
+    lines += [shown(price.error, PROSE) for price in audit.prices if price.error]
+    skipped = sum(file.skipped for file in audit.ingest.files)
+    if skipped:
+        lines.append(f"{figures.plural(skipped, 'row')} skipped, each with its reason under “What was not read”.")
+    if audit.ingest.refused:
+        lines.append(f"{figures.plural(len(audit.ingest.refused), 'file')} refused.")
+    return tuple(lines)

@@ -1,0 +1,106 @@
+"""A table as values with units: what CSV and Parquet write as it is, and what every other report writes out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from hitledger.types import Certainty
+from hitledger_reports import figures
+
+Value = str | int | float | Decimal | datetime | None
+
+
+class Unit(StrEnum):
+    """What a column counts; decides how its values are written and sorted."""
+
+    TEXT = "text"
+    COUNT = "count"
+    TOKENS = "tokens"
+    USD = "usd"
+    SHARE = "share"
+    SECONDS = "seconds"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`key` is the name in CSV and Parquet, `title` the heading for people ("": for machines only)."""
+
+    key: str
+    title: str
+    unit: Unit = Unit.TEXT
+    computed: bool = False  # by us, and as certain as the row's `certainty` column says
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is aligned right and sorted by value."""
+        return self.unit not in (Unit.TEXT, Unit.TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value written out, and what it is sorted by."""
+
+    text: str
+    sort: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of values, one for each column."""
+
+    name: str  # file name in CSV and Parquet
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    @property
+    def headings(self) -> tuple[Column, ...]:
+        """The columns that people see."""
+        return tuple(column for column in self.columns if column.title)
+
+
+def write(value: Value, unit: Unit, certainty: Certainty = Certainty.EXACT) -> str:
+    """One value for people."""
+    if value is None:
+        return figures.UNKNOWN
+    if isinstance(value, datetime):
+        return figures.utc(value)
+    if isinstance(value, Decimal):
+        return figures.usd(value, certainty)
+    if isinstance(value, str):
+        return value
+    if unit is Unit.SHARE:
+        return figures.share(float(value), certainty)
+    if unit is Unit.SECONDS:
+        return figures.duration(float(value))
+    return figures.count(int(value), certainty)
+
+
+def sort_key(value: Value) -> str:
+    """What a script sorts by: numbers as numbers, times as seconds, unknown as nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC).timestamp():.3f}"
+    return str(value)
+
+
+def cells(table: Table, limit: int | None = None) -> tuple[tuple[Cell, ...], ...]:
+    """The first `limit` rows of the columns that people see, written out."""
+    keys = [column.key for column in table.columns]
+    place = keys.index("certainty") if "certainty" in keys else None
+    return tuple(
+        _row(table.columns, row, Certainty.EXACT if place is None else Certainty(str(row[place])))
+        for row in table.rows[:limit]
+    )
+
+
+def _row(columns: tuple[Column, ...], row: Sequence[Value], certainty: Certainty) -> tuple[Cell, ...]:
+    return tuple(
+        Cell(write(value, column.unit, certainty if column.computed else Certainty.EXACT), sort_key(value))
+        for column, value in zip(columns, row, strict=True)
+        if column.title
+    )
