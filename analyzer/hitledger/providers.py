@@ -62,15 +62,35 @@ _NAMED = {
     "qwen": "alibaba",
     "fireworks-ai": "fireworks",
     "togetherai": "together",
+    "claude": "anthropic",
+    "az.ai.openai": "azure",
+    "az.ai.inference": "azure",
+    "azure.ai.openai": "azure",
+    "azure.ai.inference": "azure",
+    "google.vertex": "vertex",
+    "gcp.gemini": "google",
+    "gcp.gen_ai": "google",
+    "gcp.vertex.agent": "vertex",
+    "gcp.vertex_ai": "vertex",
+    "google_vertexai": "vertex",
+    "google-gla": "google",
+    "google_genai": "google",
+    "x_ai": "xai",
+    "mistral_ai": "mistral",
+    "mistralai": "mistral",
+    "dashscope": "alibaba",
+    "fireworks_ai": "fireworks",
+    "together_ai": "together",
 }
+_SDK_API = re.compile(r"\.(chat|completion|responses|messages|generative-ai)$")  # `openai.responses`: provider and API
 _ROUTES = frozenset({"bedrock", "azure", "azure_ai", "vertex_ai", "groq", "openrouter"})  # LiteLLM's `provider/model`
 
 
 def provider_of(model: str, host: str = "") -> str:
     """`host` may also be a provider's name. anthropic, openai, azure, bedrock, vertex, google, openrouter, …; "" unknown (a local server, a proxy)."""
     lowered = host.lower()
-    if lowered in _NAMED:
-        return _NAMED[lowered]
+    if (named := _SDK_API.sub("", lowered)) in _NAMED:
+        return _NAMED[named]
     for part, provider in _HOSTS:
         if lowered and (lowered == part or lowered.endswith(f".{part}") or ("." not in part and part in lowered)):
             return provider
