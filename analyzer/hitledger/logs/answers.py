@@ -1,10 +1,12 @@
 """What a response body says beside its usage: text, status, served model, upstream, request id."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from hitledger.logs.dialect import api_of_response
 from hitledger.logs.fields import items
+from hitledger.logs.instants import instant
 from hitledger.segments import Api
 
 # Anthropic's documented error types; others are told by their own code.
@@ -35,11 +37,17 @@ def status_of(body: Mapping[str, Any]) -> int:
 
 
 def usage_object(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The usage object of a response."""
+    """The usage object of a response. Cohere's keeps the counted tokens, beside the billed ones, in `tokens`."""
     for value in (body.get("usage"), body.get("usageMetadata")):
         if isinstance(value, Mapping):
-            return value
+            counted = value.get("tokens")
+            return {**counted, "cached_tokens": value.get("cached_tokens")} if isinstance(counted, Mapping) else value
     return None
+
+
+def created_at(body: Mapping[str, Any]) -> datetime | None:
+    """When the provider began the answer, in whole seconds: `created` of Chat, `created_at` of Responses."""
+    return instant(body.get("created_at") or body.get("created"))
 
 
 def text_of(body: Mapping[str, Any]) -> str | None:

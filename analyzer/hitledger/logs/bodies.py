@@ -7,15 +7,13 @@ session, status) is used where a row has it; a row without a session belongs to 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from hitledger.logs.capture import Capture
 from hitledger.logs.dialect import is_request, is_response
 from hitledger.logs.envelope import exchange_in
-from hitledger.logs.exchange import api_of_exchange, call_of
 from hitledger.logs.fields import mapping
 from hitledger.logs.files import LogFile
-from hitledger.logs.ingest import FileLedger, Ingest
+from hitledger.logs.ingest import Ingest
 from hitledger.logs.records import head_document, head_records, rows_or_records
-from hitledger.logs.repeats import Repeats
-from hitledger.segments import Layout
 from hitledger.types import Call, Place
 
 FORMAT = "bodies"
@@ -44,33 +42,15 @@ def sniff(file: LogFile) -> bool:
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     """Calls in the order of the input."""
-    layout, repeats = Layout(), Repeats()
+    capture = Capture()
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         for number, record in rows_or_records(file, ledger, LIST_KEYS, _is_one):
-            call = _call(record, Place(file.name, number), ledger, layout)
-            if call is None:
-                continue
-            if repeats.has(call):
-                ledger.known("same call")
-                continue
-            ledger.call()
-            yield call
-
-
-def _call(record: Any, place: Place, ledger: FileLedger, layout: Layout) -> Call | None:
-    exchange = exchange_in(record) if isinstance(record, Mapping) else None
-    if exchange is None:
-        ledger.skip(place.row, "holds no request or response body that is known")
-        return None
-    api = api_of_exchange(exchange)
-    if api is None and exchange.request is not None:
-        ledger.known("no model call")
-        return None
-    call = call_of(exchange, place, layout, api)
-    for note in call.notes:
-        ledger.note(note)
-    return call
+            exchange = exchange_in(record) if isinstance(record, Mapping) else None
+            if exchange is None:
+                ledger.skip(number, "holds no request or response body that is known")
+            elif call := capture.call(exchange, Place(file.name, number), ledger):
+                yield call
 
 
 def _is_one(document: Mapping[str, Any]) -> bool:

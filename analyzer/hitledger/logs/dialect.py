@@ -17,8 +17,8 @@ _ENDPOINTS: tuple[tuple[re.Pattern[str], Api], ...] = (
 )
 # Addresses of the same hosts that take a prompt and run no model on it, or no prompt at all.
 _NO_CALL = re.compile(
-    r"/(count_tokens|embeddings|embed|moderations|files|models|batches|audio|images|rerank|cachedContents|input_tokens)"
-    r"(/|$)|:(countTokens|embedContent|batchEmbedContents|predict)$"
+    r"/(count_tokens|embeddings|embed|moderations|files|batches|audio|images|rerank|cachedContents|input_tokens)(/|$)"
+    r"|/models/?$|:(countTokens|embedContent|batchEmbedContents|predict)$"
 )
 _MODEL_IN_PATH = (
     re.compile(r"/model/([^/]+)/(?:invoke|converse)"),
@@ -36,7 +36,7 @@ _MESSAGES_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_t
 
 def api_of(body: Mapping[str, Any], url: str = "") -> Api | None:
     """The API of a request body, None where it is no model call that we can lay out."""
-    path = unquote(urlsplit(url).path)
+    _, path = address_of(url)
     if _NO_CALL.search(path):
         return None
     for pattern, api in _ENDPOINTS:
@@ -103,11 +103,20 @@ def model_of(body: Mapping[str, Any], url: str = "") -> str:
     named = body.get("model") or body.get("modelId")
     if isinstance(named, str) and named:
         return model_of_arn(named)
-    path = unquote(urlsplit(url).path)
+    _, path = address_of(url)
     for pattern in _MODEL_IN_PATH:
         if found := pattern.search(path):
             return model_of_arn(found[1])
     return ""
+
+
+def address_of(url: str) -> tuple[str, str]:
+    """Host and path of an address, "" where it has none or is none."""
+    try:
+        parts = urlsplit(url)
+        return parts.hostname or "", unquote(parts.path)
+    except ValueError:
+        return "", ""
 
 
 def model_of_arn(name: str) -> str:

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
 
-from hitledger.logs.answers import status_of, text_of, usage_object
-from hitledger.logs.dialect import api_of, model_of
+from hitledger.logs.answers import created_at, status_of, text_of, usage_object
+from hitledger.logs.dialect import address_of, api_of, model_of
 from hitledger.logs.fields import text
 from hitledger.logs.identity import agent_of, session_of
 from hitledger.logs.turns import opens_turn
@@ -24,6 +23,9 @@ from hitledger.usage import read_usage, served_tier
 
 # Fields that make the provider put text into the prompt that the body does not hold.
 STORED_PROMPT = ("previous_response_id", "conversation", "prompt", "cachedContent")
+# Claude Code sends its version and a hash of the request as the first system block. Anthropic's own API takes it out
+# before it caches; any other server caches it like text, and it breaks every prefix there (vllm-project/vllm#36829).
+BILLING_HEADER = "x-anthropic-billing-header:"
 NO_BODY: Mapping[str, Any] = {}
 
 
@@ -72,24 +74,30 @@ def call_of(exchange: Exchange, place: Place, layout: Layout, api: Api | None) -
     """
     body = exchange.request or NO_BODY
     response = exchange.response or NO_BODY
-    host = urlsplit(exchange.url).hostname or ""
+    host, _ = address_of(exchange.url)
     model = exchange.model or model_of(body, exchange.url)
     served = text(response.get("model") or response.get("modelVersion"))
+    provider = provider_of(model or served, host)
     usage, raw_usage, notes = _usage(exchange, response)
     agent, parent = agent_of(exchange.request_headers)
-    evidence, prompt = _prompt(body, api, layout)
+    evidence, prompt = _prompt(
+        body, api, layout, provider == "anthropic" and (not host or host.endswith("anthropic.com"))
+    )
+    created = created_at(response)
+    if exchange.started_at is None and created is not None:
+        notes += ("start_estimated",)
     turn = ("user_turn",) if api and opens_turn(body, api) else ()
     return Call(
         id=exchange.id or text(response.get("id") or response.get("responseId")) or f"{place.file}:{place.row}",
         session=exchange.session or session_of(body, exchange.request_headers) or place.file,
         agent=exchange.agent or agent,
         place=place,
-        provider=provider_of(model or served, host),
+        provider=provider,
         model=model or served,
         evidence=evidence,
         prompt=prompt,
         api=str(api) if api else "",
-        started_at=exchange.started_at,
+        started_at=exchange.started_at or created,
         first_token_at=exchange.first_token_at,
         ended_at=exchange.ended_at,
         status=exchange.status or status_of(response),
@@ -127,7 +135,9 @@ def _usage(exchange: Exchange, response: Mapping[str, Any]) -> tuple[Usage | Non
     return usage, raw, notes
 
 
-def _prompt(body: Mapping[str, Any], api: Api | None, layout: Layout) -> tuple[Evidence, Prompt]:
+def _prompt(
+    body: Mapping[str, Any], api: Api | None, layout: Layout, strip_billing_header: bool
+) -> tuple[Evidence, Prompt]:
     ids = _ids(body)
     if ids:
         return Evidence.EXACT, layout.token_ids(ids)
@@ -136,9 +146,21 @@ def _prompt(body: Mapping[str, Any], api: Api | None, layout: Layout) -> tuple[E
     if api is None:
         return Evidence.USAGE_ONLY, Prompt(())
     prompt = layout.prompt(body, api)
+    if strip_billing_header:
+        prompt = _without_billing_header(prompt)
     if any(body.get(name) for name in STORED_PROMPT):
         return Evidence.RECONSTRUCTED, prompt_of((hidden(label="stored by the provider"), *prompt.segments()))
     return Evidence.EXACT, prompt
+
+
+def _without_billing_header(prompt: Prompt) -> Prompt:
+    segments = prompt.segments()
+    kept = tuple(
+        segment
+        for segment in segments
+        if segment.tier is not Tier.SYSTEM or not (segment.text or "").startswith(BILLING_HEADER)
+    )
+    return prompt if len(kept) == len(segments) else prompt_of(kept)
 
 
 def _ids(body: Mapping[str, Any]) -> tuple[int, ...]:

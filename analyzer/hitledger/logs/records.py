@@ -29,10 +29,7 @@ def rows_or_records(
         yield from ((row.number, row.data) for row in file.rows(ledger))
         return
     records = records_of(document, list_keys, is_one)
-    ledger.count_rows(max(len(records), int(is_cut)))
-    yield from enumerate(records[:-1] if is_cut else records, start=1)
-    if is_cut:
-        ledger.skip(max(len(records), 1), "the file ends inside this record")
+    yield from numbered(records, is_cut, ledger)
 
 
 def head_records(file: LogFile, list_keys: tuple[str, ...], is_one: IsOne) -> list[Mapping[str, Any]]:
@@ -77,3 +74,23 @@ def head_document(file: LogFile) -> Any:
         return file.document()
     except NothingToReadError:
         return opening(file)
+
+
+def records_under(file: LogFile, ledger: FileLedger, path: tuple[str, ...]) -> Iterator[tuple[int, Any]]:
+    """Number (from 1) and value of each record of the list at `path` in one document; rows are counted here."""
+    value, is_cut = whole_or_cut(file)
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    if not isinstance(value, list):
+        ledger.count_rows()
+        ledger.skip(1, f"holds no list {'.'.join(path)}")
+        return
+    yield from numbered(value, is_cut, ledger)
+
+
+def numbered(records: list[Any], is_cut: bool, ledger: FileLedger) -> Iterator[tuple[int, Any]]:
+    """Counts the records and numbers them from 1. Of a cut document the last one is not whole, and is skipped."""
+    ledger.count_rows(max(len(records), int(is_cut)))
+    yield from enumerate(records[:-1] if is_cut else records, start=1)
+    if is_cut:
+        ledger.skip(max(len(records), 1), "the file ends inside this record")

@@ -17,6 +17,15 @@ MODULES: tuple[str, ...] = (
     "codex",
     "bodies",
     "scenario",
+    "sharegpt",
+    "lmcache",
+    "bedrock",
+    "openai_batch",
+    "lhar",
+    "har",
+    "vcr",
+    "raw_api_bodies",
+    "claude_trace",
 )
 
 

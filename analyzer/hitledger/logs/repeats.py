@@ -4,7 +4,7 @@ from hitledger.types import Call
 
 
 class Repeats:
-    """Tells a call seen before: same id of the provider, and the same prompt and usage (ids of mocks are no ids)."""
+    """Tells a call seen before: same id, and the same time, prompt and usage (ids of mocks are no ids)."""
 
     def __init__(self) -> None:
         self._seen: dict[str, set[int]] = {}
@@ -12,7 +12,8 @@ class Repeats:
     def has(self, call: Call) -> bool:
         """Whether an equal call was given before; remembers this one."""
         prints = self._seen.setdefault(call.id, set())
-        content = hash((call.model, call.usage, call.status, *(segment.digest for segment in call.prompt.segments())))
+        digests = (segment.digest for segment in call.prompt.segments())
+        content = hash((call.started_at, call.model, call.usage, call.status, *digests))
         if content in prints:
             return True
         prints.add(content)

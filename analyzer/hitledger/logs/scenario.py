@@ -6,14 +6,15 @@ Each request holds its complete body and usage, so the evidence is exact. The fi
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.exchange import Exchange, call_of
+from hitledger.logs.capture import Capture
+from hitledger.logs.exchange import Exchange
 from hitledger.logs.fields import count, first_text, items, mapping, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.identity import safe_headers
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import instant
-from hitledger.logs.records import head_document, whole_or_cut
-from hitledger.segments import Api, Layout
+from hitledger.logs.records import head_document, records_under, whole_or_cut
+from hitledger.segments import Api
 from hitledger.types import Call, EngineHint, Place
 
 FORMAT = "scenario"
@@ -36,32 +37,23 @@ def sniff(file: LogFile) -> bool:
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     """Calls in the order of the requests; refused requests are calls without usage."""
-    layout = Layout()
     for file in files:
+        capture = Capture()  # ids are the file's own
         ledger = ingest.open(file.name, FORMAT)
-        value, is_cut = whole_or_cut(file)
-        document = mapping(value)
-        requests = items(document.get("requests"))
-        ledger.count_rows(max(len(requests), int(is_cut or not document)))
-        if not document:
-            ledger.skip(1, "not a JSON object")
-        for number, request in enumerate(requests[:-1] if is_cut else requests, start=1):
-            call = _call(document, request, Place(file.name, number), layout)
-            if call is None:
+        document = mapping(whole_or_cut(file)[0])
+        api = APIS.get(text(document.get("format")))
+        for number, request in records_under(file, ledger, ("requests",)):
+            body = mapping(request).get("body")
+            if not isinstance(body, Mapping):
                 ledger.skip(number, "a request without a body")
                 continue
-            ledger.call()
-            yield call
-        if is_cut:
-            ledger.skip(max(len(requests), 1), "the file ends inside this request")
+            exchange = _exchange(mapping(request), body, engine_of(document.get("engine")))
+            if call := capture.laid_out(exchange, Place(file.name, number), ledger, api):
+                yield call
 
 
-def _call(document: Mapping[str, Any], request: Any, place: Place, layout: Layout) -> Call | None:
-    row = mapping(request)
-    body = row.get("body")
-    if not isinstance(body, Mapping):
-        return None
-    exchange = Exchange(
+def _exchange(row: Mapping[str, Any], body: Mapping[str, Any], engine: EngineHint | None) -> Exchange:
+    return Exchange(
         request=body,
         response=None,
         status=count(row.get("status")),
@@ -76,10 +68,9 @@ def _call(document: Mapping[str, Any], request: Any, place: Place, layout: Layou
         usage=row["usage"] if isinstance(row.get("usage"), Mapping) else None,
         generated_text=_generated(row.get("generation")),
         generated_ids=_ids(row.get("output_token_ids")),
-        engine=engine_of(document.get("engine")),
+        engine=engine,
         events=_events(row),
     )
-    return call_of(exchange, place, layout, APIS[str(document.get("format"))])
 
 
 def engine_of(hint: Any) -> EngineHint | None:

@@ -1,0 +1,47 @@
+"""Captured exchanges as calls, each row accounted for: what the readers of captured traffic do alike."""
+
+import orjson
+
+from hitledger.logs.exchange import Exchange, api_of_exchange, call_of
+from hitledger.logs.ingest import FileLedger
+from hitledger.logs.repeats import Repeats
+from hitledger.segments import Api, Layout
+from hitledger.types import Call, Place
+
+NO_CALL = "no model call"
+SAME_CALL = "same call"
+
+
+class Capture:
+    """The calls of all files of one format: texts shared, calls that come twice counted once."""
+
+    def __init__(self) -> None:
+        self.layout = Layout()
+        self._repeats = Repeats()
+
+    def call(self, exchange: Exchange, place: Place, ledger: FileLedger) -> Call | None:
+        """The call of one row, or None; the row is counted either way.
+
+        Without a request body the call has usage only, where there is an answer to read it from.
+        """
+        api = api_of_exchange(exchange) if exchange.request is not None else None
+        has_ids = exchange.request is not None and bool({"prompt", "prompt_token_ids"} & exchange.request.keys())
+        if api is None and not has_ids and (exchange.request is not None or exchange.response is None):
+            ledger.known(NO_CALL)
+            return None
+        return self.laid_out(exchange, place, ledger, api)
+
+    def laid_out(self, exchange: Exchange, place: Place, ledger: FileLedger, api: Api | None) -> Call | None:
+        """The call under an API that is known; None where it was seen before or cannot be laid out."""
+        try:
+            call = call_of(exchange, place, self.layout, api)
+        except (RecursionError, orjson.JSONEncodeError) as error:
+            ledger.skip(place.row, f"the body cannot be laid out: {error}")
+            return None
+        if self._repeats.has(call):
+            ledger.known(SAME_CALL)
+            return None
+        for note in call.notes:
+            ledger.note(note)
+        ledger.call()
+        return call
