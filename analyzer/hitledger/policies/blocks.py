@@ -13,7 +13,7 @@ from hitledger.policies.cache import (
     visible,
     visible_from,
 )
-from hitledger.policies.view import View
+from hitledger.policies.view import ROOT, View
 from hitledger.prefix import common_characters
 from hitledger.types import Evidence, Segment
 
@@ -31,7 +31,8 @@ class BlockCache:
             entry = self._entries.get(key)
             if entry is not None and alive(entry, view.rule, now) and visible(entry, now):
                 return self._cut(view, position, entry)
-        return Forecast(0, None)
+        root = self._entries.get((ROOT, ""))
+        return self._cut(view, 0, root) if root is not None and alive(root, view.rule, now) else Forecast(0, None)
 
     def _cut(self, view: View, position: int, entry: Entry) -> Forecast:
         tokens = view.tokens_at(position) + self._shared_part(view, position)
@@ -44,7 +45,8 @@ class BlockCache:
         """Tokens that the next segment shares with what followed this prefix before."""
         if position == view.length:
             return 0
-        other, own = self._next.get(view.key(position)), view.segment(position)
+        other = self._next.get(view.key(position) if position else (ROOT, ""))
+        own = view.segment(position)
         if other is None or other.text is None or own.text is None or not own.text:
             return 0
         share = common_characters(other.text, own.text) / len(own.text)
@@ -82,6 +84,9 @@ class BlockCache:
             if following is not None:
                 self._next[key] = following
             following = view.segment(position - 1) if view.call.evidence is Evidence.EXACT else None
+        if following is not None:
+            self._next[ROOT, ""] = following
+            self._entries[ROOT, ""] = Entry(0, view.rule.default_lifetime, now, seen_from, index)
         return floor_to_block(view, view.tokens_at(view.length))
 
 

@@ -1,0 +1,49 @@
+"""The decision order: route, parameters and content by place, then time and marks, then rendering; else unexplained."""
+
+from hitledger.causes import marks, messages, parameters, rendering, routing, system, timing, tools
+from hitledger.causes.case import Case, Confidence, Diagnosis
+from hitledger.causes.rendering import Rerender
+from hitledger.prefix import APPEND_ONLY
+from hitledger.types import Tier
+
+UNEXPLAINED = Diagnosis(
+    "unexplained",
+    Confidence.POSSIBLE,
+    APPEND_ONLY,
+    "nothing in the payload, the parameters, the time or the route explains it",
+)
+
+
+def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
+    """The cause of a loss. What lies first in the prompt decides; the usage decides how much was lost."""
+    if case.before.engine is None or case.before.route != case.call.route or case.before.model != case.call.model:
+        routed = routing.diagnose(case)
+        if routed is not None:
+            return routed
+    changed = parameters.first_change(case)
+    if changed is not None and (not case.content_changed or changed[0] <= case.difference.index):
+        return parameters.diagnose(changed[1])
+    if case.content_changed:
+        return _content(case)
+    found = (
+        timing.expired(case)
+        or timing.stripped(case)
+        or timing.cold_fanout(case)
+        or timing.beyond_lookback(case)
+        or marks.diagnose(case)
+        or rendering.diagnose(case, rerender)
+    )
+    return found or UNEXPLAINED
+
+
+def _content(case: Case) -> Diagnosis:
+    if case.side or case.call.purpose == "compaction":
+        return messages.diagnose(case)
+    segment = case.difference.before or case.difference.after
+    after = case.difference.after or segment
+    tiers = {part.tier for part in (segment, after) if part is not None}
+    if Tier.TOOLS in tiers:
+        return tools.diagnose(case)
+    if Tier.SYSTEM in tiers:
+        return system.diagnose(case)
+    return messages.diagnose(case)

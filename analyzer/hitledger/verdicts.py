@@ -1,0 +1,243 @@
+"""For each call: what its predecessor left readable, what was read, what was lost, and why."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hitledger.causes.case import Case, Diagnosis, changes
+from hitledger.causes.decide import UNEXPLAINED, decide
+from hitledger.causes.rendering import Rerender, compare
+from hitledger.causes.timing import fanned_out
+from hitledger.chains import Link
+from hitledger.errors import UsageError
+from hitledger.expect import Expectation, lifetime_of
+from hitledger.policies.cache import Obstacle
+from hitledger.policies.marked import written_marks
+from hitledger.policies.rules import Algorithm
+from hitledger.prefix import APPEND_ONLY, Difference, first_difference
+from hitledger.segments import in_order
+from hitledger.tokens import TokenCounter
+from hitledger.types import Call, Evidence, Prompt, Usage
+
+SLACK_TOKENS, SLACK_SHARE = 16, 0.01  # a read this close to the expected one is explained by it
+
+
+@dataclass(frozen=True, slots=True)
+class MinLoss:
+    """From which loss on a break is listed: either of the two is enough."""
+
+    tokens: int = 1000
+    share: float = 0.10  # of what was readable
+
+    def reached(self, lost: int, readable: int) -> bool:
+        """Whether a loss is listed as a break of its own."""
+        return lost > 0 and (lost >= self.tokens or lost >= self.share * readable)
+
+
+def parse_min_loss(text: str) -> MinLoss:
+    """`1000`, `5%` or `1000,5%`. Raises UsageError."""
+    tokens, share = None, None
+    for part in text.split(","):
+        number = part.strip().removesuffix("%")
+        if not number.replace(".", "", 1).isdigit():
+            raise UsageError(f"--min-loss {text}: give tokens, a percentage, or both, like 1000,10%")
+        if part.strip().endswith("%"):
+            share = float(number) / 100
+        else:
+            tokens = int(float(number))
+    never = 2.0  # more than all that was readable
+    return MinLoss(tokens if tokens is not None else 2**62, share if share is not None else never)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of what the predecessor left readable. `diagnosis` None: nothing was lost, or too little to list."""
+
+    readable_before: int | None
+    read: int | None  # reported, or expected where nothing was reported
+    lost: int = 0
+    rebilled: int = 0
+    listed: bool = False
+    diagnosis: Diagnosis | None = None
+    difference: Difference | None = None
+    gap_seconds: float | None = None
+
+
+class Judge:
+    """Judges the calls of one run. Calls, links and expectations stand in input order."""
+
+    def __init__(
+        self,
+        links: Sequence[Link],
+        expectations: Sequence[Expectation | None],
+        counter: TokenCounter,
+        min_loss: MinLoss,
+    ) -> None:
+        self.links = links
+        self.expectations = expectations
+        self.counter = counter
+        self.min_loss = min_loss
+
+    def all(self) -> list[Verdict]:
+        """A verdict for each call."""
+        return [self.one(link) for link in self.links]
+
+    def one(self, link: Link) -> Verdict:
+        """A call against its predecessor; a cold start only against a parallel one that was writing the same."""
+        expectation = self.expectations[link.index]
+        read = read_of(link.call, expectation)
+        if read is None or (link.call.usage is not None and link.call.usage.read_accumulated):
+            return Verdict(None, read, gap_seconds=self._gap(link))
+        if link.predecessor is None:
+            return self._cold(link, expectation, read)
+        before = self.links[link.predecessor].call
+        readable = left_by(before, self.expectations[link.predecessor])
+        if readable is None:
+            return Verdict(None, read, gap_seconds=self._gap(link))
+        rerender = compare(before, link.call, self.counter) if holds_generated(before) else None
+        if rerender is not None:
+            readable, read = rerender.held, rerender.common
+        lost = max(0, readable - read)
+        if lost and self._returned(link, expectation, read):
+            return Verdict(readable, read, gap_seconds=self._gap(link))
+        rebilled = rebilled_of(link.call, lost, read)
+        if not self.min_loss.reached(lost, readable):
+            return Verdict(readable, read, lost, rebilled, gap_seconds=self._gap(link))
+        return self._diagnosed(link, before, readable, read, rerender)
+
+    def _cold(self, link: Link, expectation: Expectation | None, read: int) -> Verdict:
+        blocked = expectation.blocked if expectation is not None else None
+        if blocked is None or blocked.obstacle is not Obstacle.NOT_YET_VISIBLE:
+            return Verdict(None, read)
+        lost = max(0, blocked.tokens - read)
+        if not self.min_loss.reached(lost, blocked.tokens):
+            return Verdict(blocked.tokens, read, lost, rebilled_of(link.call, lost, read))
+        return Verdict(blocked.tokens, read, lost, rebilled_of(link.call, lost, read), True, fanned_out())
+
+    def _returned(self, link: Link, expectation: Expectation | None, read: int) -> bool:
+        """Back at an earlier model, account or route: the older entry explains the read."""
+        before = self.expectations[link.predecessor] if link.predecessor is not None else None
+        if expectation is None or before is None or before.key == expectation.key or not expectation.forecast.read:
+            return False
+        return read >= expectation.forecast.read - max(SLACK_TOKENS, SLACK_SHARE * expectation.forecast.read)
+
+    def _diagnosed(self, link: Link, before: Call, readable: int, read: int, rerender: Rerender | None) -> Verdict:
+        case = self._case(link, before, readable, read)
+        diagnosis = decide(case, rerender)
+        rule = case.rule
+        if diagnosis is UNEXPLAINED and rule is not None and rule.best_effort and case.ttl_seconds is None:
+            # Nothing is promised there and no lifetime is published: a miss alone is no verdict.
+            return Verdict(
+                readable, read, case.lost, rebilled_of(link.call, case.lost, read), gap_seconds=case.gap_seconds
+            )
+        difference = case.difference
+        if difference.append_only and not case.effective.append_only and diagnosis.cause == "server.thinking_stripped":
+            difference = case.effective
+        rebilled = rebilled_of(link.call, case.lost, read)
+        return Verdict(readable, read, case.lost, rebilled, True, diagnosis, difference, case.gap_seconds)
+
+    def _case(self, link: Link, before: Call, readable: int, read: int) -> Case:
+        call = link.call
+        expectation = self.expectations[link.index]
+        earlier = self.expectations[link.predecessor] if link.predecessor is not None else None
+        rule = expectation.rule if expectation is not None else None
+        old, new = ordered(before, earlier), ordered(call, expectation)
+        difference = first_difference(old, new)
+        effective = difference
+        if earlier is not None and expectation is not None:
+            effective = first_difference(earlier.view.prompt, expectation.view.prompt)
+        return Case(
+            call=call,
+            before=before,
+            rule=rule,
+            expectation=expectation,
+            prompt_before=old,
+            prompt=new,
+            difference=difference,
+            effective=effective,
+            boundary=boundary_of(earlier, old),
+            parameters=changes(before.parameters, call.parameters),
+            route=changes(before.route, call.route),
+            readable_before=readable,
+            read=read,
+            gap_seconds=self._gap(link),
+            ttl_seconds=ttl_seconds(before, earlier),
+            side=link.side,
+        )
+
+    def _gap(self, link: Link) -> float | None:
+        if link.predecessor is None or link.call.started_at is None:
+            return None
+        before = self.links[link.predecessor].call.started_at
+        return None if before is None else (link.call.started_at - before).total_seconds()
+
+
+def ordered(call: Call, expectation: Expectation | None) -> Prompt:
+    """The prompt as sent, in the order in which the rule lays it out."""
+    if expectation is None or call.evidence is not Evidence.EXACT:
+        return call.prompt
+    return in_order(call.prompt, expectation.rule.order)
+
+
+def read_of(call: Call, expectation: Expectation | None) -> int | None:
+    """Tokens read from the cache: reported; where the log reports nothing, expected by the rule."""
+    if call.status >= 400:
+        return None
+    if call.usage is not None and call.usage.cache_read_tokens is not None:
+        return call.usage.cache_read_tokens
+    return expectation.forecast.read if expectation is not None else None
+
+
+def left_by(call: Call, expectation: Expectation | None) -> int | None:
+    """Tokens that a call left readable: its read + write where writes are reported, else by the rule; None unknown."""
+    if expectation is None:
+        return _without_rule(call.usage)
+    usage = call.usage
+    marked = expectation.rule.algorithm in (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS)
+    if marked and usage is not None and usage.cache_read_tokens is not None and usage.cache_writes is not None:
+        return usage.cache_read_tokens + (usage.cache_write_tokens or 0)
+    if holds_generated(call) and usage is not None:
+        return usage.input_tokens + (usage.output_tokens or 0)
+    return expectation.left
+
+
+def _without_rule(usage: Usage | None) -> int | None:
+    """No rule is known: only a provider that reports writes says what it left."""
+    if usage is None or usage.cache_read_tokens is None or not usage.cache_write_tokens:
+        return None
+    return usage.cache_read_tokens + usage.cache_write_tokens
+
+
+def holds_generated(call: Call) -> bool:
+    """Whether the engine keeps generated tokens too."""
+    return call.engine is not None and call.engine.caches_generated_tokens
+
+
+def rebilled_of(call: Call, lost: int, read: int) -> int:
+    """Lost tokens that this call really computed again: no more than it had left to compute."""
+    total = call.input_tokens
+    return lost if total is None else min(lost, max(0, total - read))
+
+
+def boundary_of(expectation: Expectation | None, prompt: Prompt) -> int:
+    """Segments of a prompt behind which a later change costs nothing: its last written mark, or its end."""
+    if expectation is None or expectation.rule.algorithm not in (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS):
+        return len(prompt)
+    marks = written_marks(expectation.view)
+    # Marks are counted in the effective prompt; where thinking was dropped from it the whole prompt counts.
+    return marks[-1].position if marks and len(expectation.view.prompt) == len(prompt) else len(prompt)
+
+
+def ttl_seconds(call: Call, expectation: Expectation | None) -> int | None:
+    """Lifetime in seconds of what a call left; None where it is not published or nothing is known."""
+    if expectation is None:
+        return None
+    marks = written_marks(expectation.view) if expectation.rule.algorithm is not Algorithm.BLOCKS else ()
+    ttl = lifetime_of(call) or (marks[-1].ttl if marks else expectation.rule.default_lifetime)
+    return expectation.rule.seconds(ttl)
+
+
+def place_of(verdict: Verdict) -> str:
+    """JSON path of the first changed value."""
+    if verdict.diagnosis is not None and verdict.diagnosis.path:
+        return verdict.diagnosis.path
+    return verdict.difference.path if verdict.difference is not None else APPEND_ONLY
