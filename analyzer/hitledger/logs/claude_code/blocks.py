@@ -1,6 +1,7 @@
 """Content blocks of a transcript as segments: digest and length, no text kept, nothing written out again."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -8,7 +9,28 @@ import orjson
 from hitledger.segments import Layout, digest_of
 from hitledger.types import Kind, Segment, Tier
 
+TOO_DEEP = "(nested too deep)"
 LAYOUT = Layout(keep_text=False)
+
+
+def count_of(content: Any) -> int:
+    """How many segments `cut` makes of it."""
+    return len(content) if type(content) is list else 1 if type(content) is str else 0
+
+
+def chars_of(content: Any) -> int:
+    """About how many characters of an answer the model wrote: texts, thinking, arguments of tool calls."""
+    if type(content) is not list:
+        return len(content) if type(content) is str else 0
+    chars = 0
+    for block in content:
+        if type(block) is dict:
+            written = block.get("input") if block.get("type") == "tool_use" else block
+            if type(written) is dict:
+                for key, value in written.items():
+                    if type(value) is str and key != "signature":
+                        chars += len(value)
+    return chars
 
 
 def cut(content: Any, role: str, path: str, opens_message: bool) -> list[Segment]:
@@ -21,13 +43,20 @@ def cut(content: Any, role: str, path: str, opens_message: bool) -> list[Segment
         return [_segment(Kind.TEXT, path, role, content, opens_message)]
     if not isinstance(content, list):
         return []
-    found: list[Segment] = []
-    for index, block in enumerate(content):
-        segment = _simple(block, role, f"{path}[{index}]", opens_message and not index)
-        if segment is None:
-            return list(LAYOUT.blocks(content, role, path))
-        found.append(segment)
-    return found
+    return [
+        _segment_of(block, role, f"{path}[{index}]", opens_message and not index) for index, block in enumerate(content)
+    ]
+
+
+def _segment_of(block: Any, role: str, path: str, opens_message: bool) -> Segment:
+    try:
+        simple = _simple(block, role, path, opens_message)
+        if simple is not None:
+            return simple
+        (segment,) = LAYOUT.blocks([block], role, path)
+        return replace(segment, path=path, opens_message=opens_message)
+    except (TypeError, RecursionError):  # nested deeper than JSON is written: its length is all that is kept of it
+        return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {chars_of([block])}", opens_message)
 
 
 def reminder(attachment: Mapping[str, Any], path: str, opens_message: bool) -> Segment:

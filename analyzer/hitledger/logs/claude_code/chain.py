@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, segments_of
 from hitledger.segments import digest_of, hidden
 from hitledger.types import Kind, Prompt, Segment, prompt_of
 
@@ -17,23 +18,25 @@ STEP_BITS = 24  # a place in the chain is one number: the step, and how many inp
 INPUTS_MASK = (1 << STEP_BITS) - 1
 CLEARED = "[Old tool result content cleared]"  # what the program puts in the place of a result it drops
 
-Step = tuple[Prompt, list[Segment], list[Segment]]  # the request's prompt, its answer, what came in after it
+Step = tuple[Prompt, list[Part], list[Part]]  # the request's prompt, its answer, what came in after it
 
 
 class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "events", "inputs", "key", "name", "parent", "places", "prompt", "stamp", "steps", "version"),
+        *("answer", "events", "inputs", "key", "name", "parent", "places", "prompt", "rows", "stamp", "steps"),
+        "version",
     )
 
-    def __init__(self, name: str, parent: str) -> None:
+    def __init__(self, name: str, parent: str, rows: Rows | None) -> None:
         self.name = name
         self.parent = parent  # the agent that started it, "" for the main one
+        self.rows = rows
         self.key = ""  # the request whose rows are coming in
         self.prompt = prompt_of((hidden(label=f"system prompt and tools{' of an agent' if parent else ''}"),))
-        self.answer: list[Segment] = []
-        self.inputs: list[Segment] = []
+        self.answer: list[Part] = []
+        self.inputs: list[Part] = []
         self.steps: list[Step] = [(self.prompt, self.answer, self.inputs)]
         self.places: dict[str, int] = {}
         self.events: list[str] = []
@@ -65,13 +68,15 @@ class Chain:
 
     def pass_on(self, uuid: Any, parent: Any) -> None:
         """A row that adds nothing to the prompt: what hangs on it hangs on its parent."""
-        if uuid is not None:
-            place = self.places.get(parent)
-            self.places[uuid] = (len(self.steps) - 1) << STEP_BITS | len(self.inputs) if place is None else place
+        place = self.places.get(parent)
+        if place is None:
+            self.put(uuid)
+        elif uuid is not None:
+            self.places[uuid] = place
 
-    def take(self, segments: Iterable[Segment], uuid: Any, stamp: Any) -> None:
+    def take(self, parts: Iterable[Part], uuid: Any, stamp: Any) -> None:
         """Input behind the last answer."""
-        self.inputs.extend(segments)
+        self.inputs.extend(parts)
         self.put(uuid)
         self.stamp = stamp
 
@@ -84,8 +89,9 @@ class Chain:
         """A new request: its prompt is all that stands before it."""
         self.key = key
         self.stamp = None
-        self._open(self.prompt.extend((*self.answer, *self.inputs)), [], [])
-        return self.prompt
+        prompt = DeferredPrompt(self.prompt, (*self.answer, *self.inputs), self.rows)
+        self._open(prompt, [], [])
+        return prompt
 
     def restart(self) -> None:
         """Nothing of what stands before is sent any more (compaction, a new root)."""
@@ -100,11 +106,11 @@ class Chain:
     def clear_results(self, tool_ids: frozenset[str]) -> None:
         """Results of these tool calls were replaced by a short note; all prompts from here on have the note."""
         self.prompt = prompt_of(tuple(_cleared(segment, tool_ids) for segment in self.prompt.segments()))
-        self.answer = [_cleared(segment, tool_ids) for segment in self.answer]
-        self.inputs = [_cleared(segment, tool_ids) for segment in self.inputs]
+        self.answer = [_cleared(segment, tool_ids) for segment in segments_of(self.answer, self.rows)]
+        self.inputs = [_cleared(segment, tool_ids) for segment in segments_of(self.inputs, self.rows)]
         self.steps[-1] = (self.prompt, self.answer, self.inputs)
 
-    def _open(self, prompt: Prompt, answer: list[Segment], inputs: list[Segment]) -> None:
+    def _open(self, prompt: Prompt, answer: list[Part], inputs: list[Part]) -> None:
         self.prompt, self.answer, self.inputs = prompt, answer, inputs
         self.steps.append((prompt, answer, inputs))
 
@@ -112,6 +118,5 @@ class Chain:
 def _cleared(segment: Segment, tool_ids: frozenset[str]) -> Segment:
     if segment.kind is not Kind.TOOL_RESULT or segment.name not in tool_ids:
         return segment
-    return replace(
-        segment, digest=digest_of(segment.kind, segment.role, f"{segment.name}\0{CLEARED}"), chars=len(CLEARED)
-    )
+    digest = digest_of(segment.kind, segment.role, f"{segment.name}\0{CLEARED}")
+    return replace(segment, digest=digest, chars=len(CLEARED))

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from hitledger.logs.claude_code.blocks import chars_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api
 from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Usage
@@ -53,13 +54,19 @@ class Request:
     reason: str | None = None
     notes: list[str] = field(default_factory=list)
 
-    def report(self, usage: Any) -> None:
-        """Usage of one more row: the prompt figures are the same on all of them, the output grows."""
-        if isinstance(usage, dict):
+    def report(self, row: Mapping[str, Any], message: Mapping[str, Any], content: Any) -> None:
+        """One more row of its answer. The prompt figures are the same on all of them, the output grows."""
+        self.ended = row.get("timestamp")
+        self.answer_chars += chars_of(content)
+        usage = message.get("usage")
+        if type(usage) is dict:
             output = usage.get("output_tokens")
-            output = output if type(output) is int else 0
+            if type(output) is not int:
+                output = 0
             if output >= self.output:
                 self.usage, self.output = usage, output
+        if "diagnostics" in message:
+            self.reason = _reason(message["diagnostics"]) or self.reason
 
     def call(self, file: str) -> Call:
         """The call that these rows are."""
@@ -116,6 +123,13 @@ def instant(stamp: Any) -> datetime | None:
     except (TypeError, ValueError):
         return None
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _reason(diagnostics: Any) -> str | None:
+    """The provider's own reason for a cache miss; None where it saw none."""
+    reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
+    kind = reason.get("type") if isinstance(reason, dict) else reason
+    return kind if isinstance(kind, str) and kind != "none" else None
 
 
 def _money(cost: Any) -> Decimal | None:

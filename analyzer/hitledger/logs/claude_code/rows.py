@@ -6,12 +6,13 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-from hitledger.logs.claude_code.blocks import cut, reminder
+from hitledger.logs.claude_code.blocks import count_of
 from hitledger.logs.claude_code.chain import Chain
+from hitledger.logs.claude_code.deferred import Part, Piece, Rows, segments_of_row
 from hitledger.logs.claude_code.request import Request
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
-from hitledger.types import Call, Evidence, Kind, Prompt
+from hitledger.types import Call, Evidence, Prompt
 
 MAIN = "main"
 SYNTHETIC = "<synthetic>"
@@ -34,15 +35,16 @@ class Transcript:
         self.ledger = ledger
         self.counted = counted
         self.started_by = started_by
+        self.reread = Rows(file.path, file.name) if file.path is not None and file.is_plain() else None
         self.chains: dict[str, Chain] = {}
         self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
         self.requests: dict[str, Request | None] = {}  # None: a copy of one that another file has
 
     def calls(self) -> Iterator[Call]:
         """The calls of the file in the order of their first rows."""
-        for number, row, _ in self.file.rows(self.ledger):
+        for number, row, size in self.file.rows(self.ledger):
             try:
-                self._take(number, row)
+                self._take(number, row, size)
             except UNEXPECTED as error:
                 self.ledger.skip(number, f"unexpected content: {type(error).__name__}: {error}"[:200])
         for request in self.requests.values():
@@ -52,14 +54,20 @@ class Transcript:
                     self.ledger.note(note)
                 yield call
 
-    def _take(self, number: int, row: Any) -> None:
+    def _take(self, number: int, row: Any, size: int) -> None:
         kind = row.get("type")
         if kind == "assistant" or (kind is None and "message" in row):
-            self._assistant(number, row)
+            self._assistant(number, row, size)
         elif kind == "user":
-            self.ledger.known(self._user(number, row))
+            self.ledger.known(self._user(number, row, size))
         else:
-            self.ledger.known(self._other(number, row, kind))
+            self.ledger.known(self._other(number, row, kind, size))
+
+    def _parts(self, number: int, row: Any, size: int, opens_message: bool, count: int) -> tuple[Part, ...]:
+        """What the row puts into the prompt, as a place in the file where that can be read again."""
+        if self.reread is None:
+            return tuple(segments_of_row(row, number, opens_message))
+        return (Piece(number, self.ledger.bytes_read - size, size, opens_message, count),)
 
     def _chain(self, row: Mapping[str, Any]) -> Chain:
         name = row.get("agentId")
@@ -67,7 +75,7 @@ class Transcript:
             name = self._inline_agent(row) if row.get("isSidechain") else MAIN
         chain = self.chains.get(name)
         if chain is None:
-            chain = self.chains[name] = Chain(str(name), "" if name == MAIN else MAIN)
+            chain = self.chains[name] = Chain(str(name), "" if name == MAIN else MAIN, self.reread)
         return chain
 
     def _inline_agent(self, row: Mapping[str, Any]) -> str:
@@ -78,30 +86,28 @@ class Transcript:
             self.agent_of_row[uuid] = name
         return name
 
-    def _assistant(self, number: int, row: Mapping[str, Any]) -> None:
+    def _assistant(self, number: int, row: Mapping[str, Any], size: int) -> None:
         message, uuid = row["message"], row.get("uuid")
         chain = self._chain(row)
+        again = uuid in chain.places  # a row that was written once more
         if message.get("model") == SYNTHETIC or row.get("isApiErrorMessage"):
             chain.pass_on(uuid, row.get("parentUuid"))
             self.ledger.known("api error")
             return
         key = f"{message.get('id') or uuid or number}/{row.get('requestId') or ''}"
-        segments = cut(message.get("content"), "assistant", f"[{number - 1}].message.content", chain.key != key)
+        content = message.get("content")
+        parts = self._parts(number, row, size, chain.key != key, count_of(content))
         if key not in self.requests:
             self._first(chain, key, number, row)
         else:
             self.ledger.known(COPIED_CALL if self.requests[key] is None else SAME_CALL)
-            if chain.key != key or uuid in chain.places:  # a row that was written again later
+            if again or chain.key != key:
                 return
-        chain.answer.extend(segments)
+        chain.answer += parts
         chain.put(uuid)
         request = self.requests[key]
         if request is not None:
-            request.ended = row.get("timestamp")
-            request.answer_chars += sum([segment.chars for segment in segments])
-            request.report(message.get("usage"))
-            if "diagnostics" in message:
-                request.reason = _reason(message["diagnostics"]) or request.reason
+            request.report(row, message, content)
 
     def _first(self, chain: Chain, key: str, number: int, row: Mapping[str, Any]) -> None:
         """The first row of a request: from here on its prompt stands."""
@@ -134,21 +140,21 @@ class Transcript:
         self.counted.add(key)
         self.ledger.call()
 
-    def _user(self, number: int, row: Mapping[str, Any]) -> str:
+    def _user(self, number: int, row: Mapping[str, Any], size: int) -> str:
         """A message to the model: something a person said, or the results of tools. Returns the kind of row."""
-        content, uuid, parent = row["message"].get("content"), row.get("uuid"), row.get("parentUuid")
+        content, uuid = row["message"].get("content"), row.get("uuid")
         chain = self._chain(row)
         if uuid in chain.places:
             return "same row"
-        segments = cut(content, "user", f"[{number - 1}].message.content", not chain.inputs)
-        stepped_back = chain.stand_at(parent)
-        if segments and segments[0].kind is Kind.TOOL_RESULT:
+        stepped_back = chain.stand_at(row.get("parentUuid"))
+        if type(content) is list and content and content[0].get("type") == "tool_result":
             result = row.get("toolUseResult")
-            if isinstance(result, dict) and "agentId" in result:
+            if type(result) is dict and "agentId" in result:
                 self.started_by[str(result["agentId"])] = chain.name
         elif not row.get("isCompactSummary"):
             self._said(chain, content, row, stepped_back)
-        chain.take(segments, uuid, row.get("timestamp"))
+        parts = self._parts(number, row, size, not chain.inputs, count_of(content))
+        chain.take(parts, uuid, row.get("timestamp"))
         return "user"
 
     def _said(self, chain: Chain, content: Any, row: Mapping[str, Any], stepped_back: bool) -> None:
@@ -173,7 +179,7 @@ class Transcript:
                 chain.event("resume")
             chain.version = version
 
-    def _other(self, number: int, row: Mapping[str, Any], kind: Any) -> str:
+    def _other(self, number: int, row: Mapping[str, Any], kind: Any, size: int) -> str:
         """A row that is no message. Returns its kind."""
         name = str(kind)[:MAX_KIND] if kind else "no type"
         if "uuid" not in row:
@@ -187,8 +193,8 @@ class Transcript:
             chain.event("resume")
         if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:
             chain.stand_at(row.get("parentUuid"))
-            path = f"[{number - 1}].attachment"
-            chain.take((reminder(detail, path, not chain.inputs),), row["uuid"], row.get("timestamp"))
+            parts = self._parts(number, row, size, not chain.inputs, 1)
+            chain.take(parts, row["uuid"], row.get("timestamp"))
         else:
             chain.pass_on(row["uuid"], row.get("parentUuid"))
         return name
@@ -216,13 +222,6 @@ def _kept_rows(metadata: Any) -> list[Any]:
     if isinstance(messages, dict):
         found += messages.get("allUuids") or messages.get("uuids") or []
     return found
-
-
-def _reason(diagnostics: Any) -> str | None:
-    """The provider's own reason for a cache miss; None where it saw none."""
-    reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
-    kind = reason.get("type") if isinstance(reason, dict) else reason
-    return kind if isinstance(kind, str) and kind != "none" else None
 
 
 @lru_cache(maxsize=64)

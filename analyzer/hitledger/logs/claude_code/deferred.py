@@ -1,0 +1,101 @@
+"""Prompts whose segments are cut when they are first asked for.
+
+Most calls of a transcript need no look at their text: usage alone says that nothing broke. So a prompt remembers where
+its rows stand in the file and reads them again when a break has to be explained. What cannot be read twice (standard
+input, a compressed file) is cut at once.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hitledger.errors import HitledgerError
+from hitledger.logs.claude_code.blocks import cut, reminder
+from hitledger.logs.files import row_value
+from hitledger.types import Prompt, Segment
+
+
+class Piece(NamedTuple):
+    """A row of the file whose content stands in a prompt."""
+
+    number: int  # from 1
+    offset: int  # bytes
+    size: int  # bytes
+    opens_message: bool
+    segments: int  # how many it makes
+
+
+Part = Piece | Segment
+
+
+def length_of(parts: Iterable[Part]) -> int:
+    """Number of segments."""
+    return sum([part.segments if type(part) is Piece else 1 for part in parts])
+
+
+def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]:
+    """What a row puts into the prompt."""
+    path = f"[{number - 1}]"
+    kind = row.get("type")
+    if kind == "attachment":
+        return [reminder(row["attachment"], f"{path}.attachment", opens_message)]
+    role = "user" if kind == "user" else "assistant"
+    return cut(row["message"].get("content"), role, f"{path}.message.content", opens_message)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A transcript that can be read again at any place."""
+
+    path: Path
+    name: str
+
+    def segments(self, pieces: Sequence[Piece]) -> list[Segment]:
+        """The pieces as segments. Raises HitledgerError where the file is not what it was."""
+        found: list[Segment] = []
+        try:
+            with self.path.open("rb") as stream:
+                for piece in pieces:
+                    stream.seek(piece.offset)
+                    row = row_value(stream.read(piece.size))
+                    found += segments_of_row(row, piece.number, piece.opens_message)
+        except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+            raise HitledgerError(f"{self.name}: changed while it was read: run again") from error
+        return found
+
+
+def segments_of(parts: Sequence[Part], rows: Rows | None) -> tuple[Segment, ...]:
+    """The parts as segments, read again where they are places in the file."""
+    found: list[Segment] = []
+    for part in parts:
+        if isinstance(part, Segment):
+            found.append(part)
+        elif rows is not None:
+            found += rows.segments((part,))
+    return tuple(found)
+
+
+class DeferredPrompt(Prompt):
+    """A prompt that extends another by parts which are cut on first use of `own`."""
+
+    __slots__ = ("_parts", "_rows")
+
+    _parts: tuple[Part, ...]
+    _rows: Rows | None
+
+    def __init__(self, base: Prompt, parts: tuple[Part, ...], rows: Rows | None) -> None:
+        put = object.__setattr__
+        put(self, "base", base)
+        put(self, "length", base.length + length_of(parts))
+        put(self, "_parts", parts)
+        put(self, "_rows", rows)
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what is not set yet."""
+        if name != "own":
+            raise AttributeError(name)
+        own = segments_of(self._parts, self._rows)
+        object.__setattr__(self, "own", own)
+        object.__setattr__(self, "_parts", ())
+        return own
