@@ -1,0 +1,140 @@
+"""What a call cost, and what a break added to it. Money is Decimal USD.
+
+Order of truth: the cost in the log, then logged usage times the price at that time, then expected tokens times price.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from hitledger.prices import PriceBook, PriceKey, Rates, UnknownPrice, WriteRate
+from hitledger.types import CacheWrite, Call, Usage
+
+_UNIT_SECONDS = {"m": 60, "h": 3600}
+
+
+class CostSource(StrEnum):
+    """What a cost rests on, best first."""
+
+    LOGGED = "logged"
+    USAGE = "usage x price"
+    EXPECTED = "expected x price"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """USD of one call. The classes are None where the log gives the total alone."""
+
+    total: Decimal
+    source: CostSource
+    uncached_input: Decimal | None = None
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
+    output: Decimal | None = None
+    notes: tuple[str, ...] = ()
+
+
+def rates_of(book: PriceBook, call: Call, prompt_tokens: int) -> Rates | UnknownPrice:
+    """Rates of a call: of the model that was served, or where that has no price, of the one asked for."""
+    found: Rates | UnknownPrice | None = None
+    for model in dict.fromkeys((call.served_model or call.model, call.model)):
+        answer = book.find(PriceKey(model, call.provider, call.started_at, call.tier, prompt_tokens))
+        if isinstance(answer, Rates):
+            return answer
+        found = found or answer
+    return found or UnknownPrice(call.model, call.provider, "the model is not known")
+
+
+def costs_of(book: PriceBook, calls: Iterable[Call]) -> tuple[Cost | UnknownPrice | None, ...]:
+    """Costs of many calls from their logs, in order; each distinct price is worked out once."""
+    return tuple(_cost(book, call) for call in calls)
+
+
+def _cost(book: PriceBook, call: Call) -> Cost | UnknownPrice | None:
+    if call.logged_cost is not None or call.usage is None:
+        return cost_of(call, None)
+    rates = rates_of(book, call, call.usage.input_tokens)
+    try:
+        return rates if isinstance(rates, UnknownPrice) else cost_of(call, rates)
+    except UnknownPrice as unknown:
+        return unknown
+
+
+def cost_of(call: Call, rates: Rates | None, expected: Usage | None = None) -> Cost | None:
+    """The cost of a call. None: refused, or nothing to price. Raises UnknownPrice where a class has no rate.
+
+    `rates` may be None where the log holds the cost. `expected` is used only where the log holds no usage.
+    """
+    if call.logged_cost is not None:
+        return Cost(call.logged_cost, CostSource.LOGGED)
+    usage = call.usage or expected
+    if usage is None or call.status >= 400:
+        return None
+    if rates is None:
+        raise UnknownPrice(call.model, call.provider, "no rates were found")
+    source = CostSource.USAGE if call.usage else CostSource.EXPECTED
+    return _priced(call, usage, rates, source)
+
+
+def _priced(call: Call, usage: Usage, rates: Rates, source: CostSource) -> Cost:
+    notes = list(rates.notes)
+    uncached = usage.uncached_input_tokens * rates.input
+    read = (usage.cache_read_tokens or 0) * rates.cache_read
+    written = Decimal(0)
+    for write in _settled_writes(call, usage):
+        rate = _write_rate(call, write, rates)
+        written += write.tokens * rate.rate
+        notes += [note for note in (rate.note, _assumption(write, rates)) if note]
+    if usage.output_tokens and rates.output is None:
+        raise UnknownPrice(call.model, call.provider, "no price for generated tokens")
+    output = (usage.output_tokens or 0) * (rates.output or 0)
+    if usage.output_tokens is None:
+        notes.append("output not reported: the cost is a lower bound")
+    return Cost(uncached + read + written + output, source, uncached, read, written, output, tuple(notes))
+
+
+def cost_of_break(call: Call, rebilled_tokens: int, rates: Rates) -> Decimal:
+    """What the rebilled tokens cost more than reading them would have. Raises UnknownPrice.
+
+    rebilled_tokens x (the rate this call paid for them - its read rate): written tokens first, each at the write rate
+    of its lifetime, the rest at the input rate. Writes with longer lifetimes come first, because they stand first in
+    the prompt (Anthropic bills read up to A, then 1h writes up to B, then 5m writes up to C).
+    """
+    left, paid = rebilled_tokens, Decimal(0)
+    for write in _settled_writes(call, call.usage):
+        taken = min(left, write.tokens)
+        if taken:
+            paid += taken * (_write_rate(call, write, rates).rate - rates.cache_read)
+            left -= taken
+    return paid + left * (rates.input - rates.cache_read)
+
+
+def _settled_writes(call: Call, usage: Usage | None) -> tuple[CacheWrite, ...]:
+    """Writes in the order billed. Where the usage does not say the lifetime, the request's only one does."""
+    writes = (usage.cache_writes if usage else None) or ()
+    if any(not write.ttl for write in writes):
+        marks = {segment.mark for segment in call.prompt.segments() if segment.mark}
+        if len(marks) == 1:
+            only = marks.pop()
+            writes = tuple(CacheWrite(write.ttl or only, write.tokens) for write in writes)
+    return tuple(sorted(writes, key=lambda write: -lifetime_seconds(write.ttl)))
+
+
+def lifetime_seconds(lifetime: str) -> int:
+    """Seconds of "5m" or "1h"; 0 for a lifetime that is not said."""
+    number, unit = lifetime[:-1], lifetime[-1:]
+    return int(number) * _UNIT_SECONDS[unit] if number.isdecimal() and unit in _UNIT_SECONDS else 0
+
+
+def _write_rate(call: Call, write: CacheWrite, rates: Rates) -> WriteRate:
+    rate = rates.write(write.ttl)
+    if rate is None:
+        raise UnknownPrice(call.model, call.provider, f"no price for writes with lifetime {write.ttl!r}")
+    return rate
+
+
+def _assumption(write: CacheWrite, rates: Rates) -> str:
+    """Where lifetimes differ in price and none is logged, the default one is taken and said."""
+    several = len({rate.rate for rate in rates.cache_writes}) > 1
+    return "write lifetime not logged: priced as the default one" if several and not write.ttl else ""
