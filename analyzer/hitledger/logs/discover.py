@@ -1,4 +1,4 @@
-"""Which files the user means: files, folders, globs, standard input, or the usual places in the home folder."""
+"""Which files the user means: files, folders, globs, standard input, a database, or the usual places in the home folder."""
 
 import glob
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 from hitledger.errors import NothingToReadError
 from hitledger.logs.files import MAX_DOCUMENT_BYTES, LogFile
 from hitledger.logs.ingest import Ingest
+from hitledger.logs.postgres import database, is_address
 
 STDIN = "-"
 # Where agents keep their logs, below the home folder.
@@ -40,6 +41,8 @@ def discover(inputs: Sequence[str], ingest: Ingest) -> tuple[LogFile, ...]:
     for path, name in _usual_places() if not inputs else _expanded(inputs, ingest):
         if name == STDIN:
             files.append(_standard_input())
+        elif is_address(name):
+            files.append(database(name))
         else:
             files.extend(_under(path, name, ingest, seen))
     return tuple(files)
@@ -61,7 +64,7 @@ def _usual_places() -> list[tuple[Path, str]]:
 
 def _expanded(inputs: Sequence[str], ingest: Ingest) -> Iterator[tuple[Path, str]]:
     for given in inputs:
-        if given == STDIN or os.path.lexists(given) or not glob.has_magic(given):
+        if given == STDIN or is_address(given) or os.path.lexists(given) or not glob.has_magic(given):
             yield Path(given), given
             continue
         matches = sorted(glob.glob(given, recursive=True, include_hidden=True))

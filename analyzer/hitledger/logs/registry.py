@@ -26,6 +26,18 @@ MODULES: tuple[str, ...] = (
     "vcr",
     "raw_api_bodies",
     "claude_trace",
+    "langfuse",
+    "langsmith",
+    "otel",
+    "openinference",
+    "vercel_ai_sdk",
+    "mlflow",
+    "litellm",
+    "helicone",
+    "tracelab",
+    "mooncake",
+    "bailian",
+    "kv_cache_tester",
 )
 
 
