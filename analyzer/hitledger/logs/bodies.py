@@ -23,7 +23,7 @@ OTHER_FORMATS = frozenset(
     [
         *("logged_at", "custom_id", "schemaType", "call_type", "custom_llm_provider", "request_created_at", "run_type"),
         *("trajectory", "trajectory_format", "steps", "samples", "kwargs", "gen_ai", "span_id", "observations"),
-        *("resourceSpans", "log", "lhar", "interactions", "usage_model", "request_file"),
+        *("resourceSpans", "log", "lhar", "interactions", "usage_model", "request_file", "parentUuid", "session_start"),
     ]
 )
 

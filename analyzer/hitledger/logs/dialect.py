@@ -92,7 +92,7 @@ def api_of_response(body: Any) -> Api | None:
         return Api.CHAT
     if body.get("object") == "response" and isinstance(body.get("output"), list):
         return Api.RESPONSES
-    if isinstance(body.get("candidates"), list) or "usageMetadata" in body:
+    if isinstance(body.get("candidates"), list) or {"usageMetadata", "modelVersion"} <= body.keys():
         return Api.GENERATE_CONTENT
     output = body.get("output")
     return Api.CONVERSE if isinstance(output, Mapping) and isinstance(output.get("message"), Mapping) else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from hitledger.logs.dialect import is_request, is_response
 from hitledger.logs.exchange import Exchange
-from hitledger.logs.fields import count, dollars, first_text, mapping, parsed
+from hitledger.logs.fields import count, dollars, first_text, items, mapping, parsed
 from hitledger.logs.identity import safe_headers
 from hitledger.logs.instants import after, instant
 from hitledger.logs.payloads import payload_of
@@ -21,6 +21,7 @@ RESPONSE_KEYS = (
     *("output", "completion", "result", "response_text", "body_raw"),
 )
 _INNER = ("body", "json", "body_raw", "data", "content", "text", "payload")  # a body inside an HTTP message
+_ONLY_SENT = frozenset({"max_tokens", "tools", "temperature", "stream", "system"})
 _STARTED = (
     *("started_at", "start_time", "startTime", "request_time", "requested_at", "request_timestamp", "timestamp", "ts"),
     *("time", "created_at", "date", "datetime"),
@@ -55,9 +56,15 @@ def exchange_in(row: Mapping[str, Any]) -> Exchange | None:
         return Exchange(None, row)
     request = _request(row)
     response = _response(row)
-    if request.body is None:
+    if request.body is None or (request.body is row and response.body is None and _is_transcript(row)):
         return None
     return _described(row, request, response)
+
+
+def _is_transcript(body: Mapping[str, Any]) -> bool:
+    """A bare conversation that ends with an answer is what an agent saved, unless it has what only requests have."""
+    messages = items(body.get("messages"))
+    return bool(messages) and mapping(messages[-1]).get("role") == "assistant" and not _ONLY_SENT & body.keys()
 
 
 def _request(row: Mapping[str, Any]) -> _Side:
