@@ -11,10 +11,12 @@ from hitledger.logs.ingest import FileLedger
 from hitledger.parameters import parameters_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api
-from hitledger.types import Call, Evidence, Parameter, Place
+from hitledger.types import Call, Evidence, Parameter, Place, Prompt
 from hitledger.usage import read_usage
 
 MAIN = "main"
+# Output holds the reasoning, input the cached part; some writers' totals add the reasoning twice, so it is left out.
+FIGURES = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
 MAX_KIND = 40  # characters of a row type that are shown
 TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
@@ -167,12 +169,24 @@ class Rollout:
             self.ledger.known("same totals")
             return None
         self.totals = totals
-        prompt = self.history.request()
         if any(totals in self.counted.get(ancestor, ()) for ancestor in self.ancestors):
             self.ledger.known("copied call")
+            self.history.request()
             self.events = ["resume"]  # for the first call that is no copy
             return None
-        usage, notes = read_usage(last, inclusive=True)
+        call = self._call(number, info, last, stamp)
+        for session in (self.id, *self.ancestors):
+            self.counted.setdefault(session, set()).add(totals)
+        self.ledger.call()
+        return call
+
+    def _call(self, number: int, info: Mapping[str, Any], last: Mapping[str, Any], stamp: Any) -> Call:
+        prompt = self.history.request()
+        holds_items = prompt.base is not None and len(prompt) > len(self.history.head)
+        usage, notes = read_usage({key: last[key] for key in FIGURES if key in last}, inclusive=True)
+        if usage is None or not usage.input_tokens:  # no prompt is empty: zeros are a count that was never made
+            usage, notes = None, (*notes, "no_usage")
+        started, ended = instant(self.sent), instant(stamp)
         call = Call(
             id=f"{self.id or PurePath(self.file.name).stem}/{number}",
             session=self.session or PurePath(self.file.name).stem,
@@ -180,11 +194,11 @@ class Rollout:
             place=Place(self.file.name, number),
             provider=provider_of(self.model, self.host),
             model=str(info.get("model") or self.model),
-            evidence=Evidence.RECONSTRUCTED,
-            prompt=prompt,
+            evidence=Evidence.RECONSTRUCTED if holds_items else Evidence.USAGE_ONLY,
+            prompt=prompt if holds_items else Prompt(()),
             api=Api.RESPONSES,
-            started_at=instant(self.sent),
-            ended_at=instant(stamp),
+            started_at=started or ended,
+            ended_at=ended,
             usage=usage,
             parameters=self.parameters,
             events=tuple(self.events),
@@ -194,9 +208,7 @@ class Rollout:
             notes=(*notes, "start_estimated"),
         )
         self.events = []
-        for session in (self.id, *self.ancestors):
-            self.counted.setdefault(session, set()).add(totals)
-        self.ledger.call()
+        self.sent = None
         return call
 
 
