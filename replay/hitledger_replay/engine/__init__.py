@@ -1,0 +1,1 @@
+"""The torch engine: token ids in, token ids out, on the same paged cache as the simulator."""
