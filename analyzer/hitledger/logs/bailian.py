@@ -10,7 +10,7 @@ from typing import Any
 
 from hitledger.logs.fields import count, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.hash_blocks import NOTE, hashed_prompt, is_hash_ids
+from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.values import opening
 from hitledger.types import Call, EngineHint, Evidence, Place, Usage
@@ -32,8 +32,9 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         roots: dict[int, int] = {}
+        prompts = HashPrompts(FORMAT, BLOCK_TOKENS)
         for row in file.rows(ledger):
-            call = _call(mapping(row.data), Place(file.name, row.number), roots)
+            call = _call(mapping(row.data), Place(file.name, row.number), roots, prompts)
             if call is None:
                 ledger.skip(row.number, "no request: chat_id, time, length or hash_ids missing or of the wrong type")
                 continue
@@ -41,7 +42,7 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
             yield call
 
 
-def _call(fields: Mapping[str, Any], place: Place, roots: dict[int, int]) -> Call | None:
+def _call(fields: Mapping[str, Any], place: Place, roots: dict[int, int], prompts: HashPrompts) -> Call | None:
     at, given, chat = fields.get("timestamp"), count(fields.get("input_length")), fields.get("chat_id")
     if (
         type(at) not in (int, float)
@@ -60,7 +61,7 @@ def _call(fields: Mapping[str, Any], place: Place, roots: dict[int, int]) -> Cal
         provider="",
         model="",
         evidence=Evidence.USAGE_ONLY,
-        prompt=hashed_prompt(fields["hash_ids"], FORMAT, BLOCK_TOKENS, given),
+        prompt=prompts.prompt(fields["hash_ids"], given),
         started_at=EPOCH + timedelta(seconds=min(max(float(at or 0), 0.0), 1e9)),
         usage=Usage(given, None, None, count(fields.get("output_length"))),
         engine=EngineHint("trace", BLOCK_TOKENS),

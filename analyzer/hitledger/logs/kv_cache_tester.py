@@ -5,13 +5,12 @@ date; `t` is when the request was sent.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hitledger.logs.fields import count, items, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.hash_blocks import NOTE, hashed_prompt, is_hash_ids
+from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import after
 from hitledger.logs.values import opening, values
@@ -22,13 +21,6 @@ FORMAT = "kv-cache-tester"
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # times are relative
 SUBAGENT = "subagent"
 MAX_SECONDS = 1e9
-
-
-@dataclass(frozen=True, slots=True)
-class _Session:
-    id: str
-    scope: str  # within which an id means one content
-    block_tokens: int
 
 
 def sniff(file: LogFile) -> bool:
@@ -50,11 +42,11 @@ def _session_calls(document: Mapping[str, Any], ledger: FileLedger, cut: bool) -
     found = list(_flat(items(document.get("requests")), 0.0, ""))
     name = text(document.get("id")) or ledger.file
     scope = FORMAT if document.get("hash_id_scope") == "global" else f"{FORMAT}:{name}"
-    session = _Session(name, scope, count(document.get("block_size")) or 64)
+    prompts = HashPrompts(scope, count(document.get("block_size")) or 64)
     first = ledger.rows + 1
     ledger.count_rows(len(found))
     for row, (record, start, agent) in enumerate(found, start=first):
-        call = _call(record, Place(ledger.file, row), start, agent, session)
+        call = _call(record, Place(ledger.file, row), start, agent, name, prompts)
         if cut and row == ledger.rows:
             ledger.skip(row, "the file ends inside this request")
         elif mapping(record).get("type") == SUBAGENT:
@@ -82,7 +74,7 @@ def _seconds(value: Any) -> float | None:
     return float(value)
 
 
-def _call(record: Any, place: Place, start: float, agent: str, session: _Session) -> Call | None:
+def _call(record: Any, place: Place, start: float, agent: str, session: str, prompts: HashPrompts) -> Call | None:
     fields = mapping(record)
     at, given, ids = _seconds(fields.get("t")), count(fields.get("in")), fields.get("hash_ids")
     if at is None or given is None or not isinstance(ids, list) or not is_hash_ids(ids):
@@ -91,20 +83,20 @@ def _call(record: Any, place: Place, start: float, agent: str, session: _Session
     started = EPOCH + timedelta(seconds=start + at)
     took, waited = _seconds(fields.get("api_time")), _seconds(fields.get("ttft"))
     return Call(
-        id=f"{session.id}:{place.row}",
-        session=session.id,
+        id=f"{session}:{place.row}",
+        session=session,
         agent=agent or "main",
         parent_agent="main" if agent else "",
         place=place,
         provider=provider_of(model),
         model=model,
         evidence=Evidence.USAGE_ONLY,
-        prompt=hashed_prompt(ids, session.scope, session.block_tokens, given),
+        prompt=prompts.prompt(ids, given),
         started_at=started,
         first_token_at=after(started, None if waited is None else waited * 1000),
         ended_at=after(started, None if took is None else took * 1000),
         usage=Usage(given, None, None, count(fields.get("out"))),
-        engine=EngineHint("trace", session.block_tokens),
+        engine=EngineHint("trace", prompts.block_tokens),
         events=("user_turn",) if "text" in items(fields.get("input_types")) else (),
         notes=(NOTE,),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from hitledger.logs.fields import count, mapping
 from hitledger.logs.files import LogFile
-from hitledger.logs.hash_blocks import NOTE, hashed_prompt, is_hash_ids
+from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.values import opening
 from hitledger.types import Call, EngineHint, Evidence, Place, Usage
@@ -31,8 +31,9 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     """One call a row. The trace has no sessions: all calls of a file belong to one."""
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
+        prompts = HashPrompts(FORMAT, BLOCK_TOKENS)
         for row in file.rows(ledger):
-            call = _call(row.data, Place(file.name, row.number))
+            call = _call(row.data, Place(file.name, row.number), prompts)
             if call is None:
                 ledger.skip(row.number, "no request: timestamp, lengths or hash_ids missing or of the wrong type")
                 continue
@@ -40,7 +41,7 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
             yield call
 
 
-def _call(record: Any, place: Place) -> Call | None:
+def _call(record: Any, place: Place, prompts: HashPrompts) -> Call | None:
     fields = mapping(record)
     at, given = count(fields.get("timestamp")), count(fields.get("input_length"))
     if at is None or given is None or not is_hash_ids(fields.get("hash_ids")):
@@ -53,7 +54,7 @@ def _call(record: Any, place: Place) -> Call | None:
         provider="",
         model="",
         evidence=Evidence.USAGE_ONLY,
-        prompt=hashed_prompt(fields["hash_ids"], FORMAT, BLOCK_TOKENS, given),
+        prompt=prompts.prompt(fields["hash_ids"], given),
         started_at=EPOCH + timedelta(milliseconds=min(at, 10**12)),
         usage=Usage(given, None, None, count(fields.get("output_length"))),
         engine=EngineHint("trace", BLOCK_TOKENS),
