@@ -1,10 +1,15 @@
 """The command line: the one module that knows the analysis, the replay and the reports."""
 
 import sys
+from collections.abc import Iterable
+from importlib import import_module
+from json import dumps
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from hitledger.errors import HitledgerError
+from hitledger.errors import HitledgerError, UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -12,6 +17,70 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 @app.callback()
 def hitledger() -> None:
     """Find what breaks the prompt cache in agent logs, what it costs, and prove it by replay."""
+
+
+@app.command()
+def simulate(
+    traces: Annotated[list[str], typer.Argument(help="Mooncake .jsonl, kv-cache-tester .json, our audit, or folders.")],
+    block_size: Annotated[int | None, typer.Option(help="Tokens a block; a multiple of the trace's.")] = None,
+    capacity_blocks: Annotated[str, typer.Option(help="Comma-separated; 'inf' for no limit.")] = "",
+    capacity_tokens: Annotated[str, typer.Option(help="The same in tokens.")] = "",
+    capacity_bytes: Annotated[str, typer.Option(help="The same as '80GB,1TiB'; needs --model.")] = "",
+    model: Annotated[str, typer.Option(help="Whose token bytes: a name or config as in `size`.")] = "",
+    policy: Annotated[str, typer.Option(help="lru,leaf-lru,fifo,lfu,slru,s3-fifo,belady,lifetime")] = "lru",
+    window: Annotated[str, typer.Option(help="all or last50: requests that count.")] = "all",
+    all_definitions: Annotated[bool, typer.Option(help="Print all six hit rates.")] = False,
+    lifetime: Annotated[float, typer.Option(help="Seconds an entry lives after its last use.")] = 300.0,
+    backends: Annotated[int, typer.Option(help="Engines that share nothing.")] = 1,
+    routing: Annotated[str, typer.Option(help="round-robin, sticky or cache-aware.")] = "round-robin",
+    host_blocks: Annotated[int, typer.Option(help="Blocks of host memory below each device.")] = 0,
+    disk_blocks: Annotated[int, typer.Option(help="Blocks of disk below that.")] = 0,
+    json: Annotated[Path | None, typer.Option(help="Write the result here.")] = None,
+) -> None:
+    """Replay traces through a prefix cache and count what it would have reused, without a model or a GPU."""
+    commands = replay_commands("simulation.command")
+    capacities = (capacity_blocks, capacity_tokens, capacity_bytes, model)
+    fleet = (backends, routing, host_blocks, disk_blocks)
+    report = commands.run(traces, block_size, capacities, policy, (window, all_definitions, lifetime), fleet)
+    finish(commands.lines(report), report, json)
+
+
+@app.command()
+def size(
+    config: Annotated[str, typer.Argument(help="A built-in model, a config.json or a folder with one.")],
+    tokens: Annotated[int, typer.Option(help="Tokens of each sequence.")] = 4096,
+    sequences: Annotated[int, typer.Option(help="Sequences at once.")] = 1,
+    tp: Annotated[int, typer.Option(help="Tensor-parallel ranks.")] = 1,
+    kv_dtype: Annotated[str, typer.Option(help="bf16, fp16, fp32, fp8 or int8; default: the model's.")] = "",
+    block_size: Annotated[int, typer.Option(help="Tokens a block.")] = 16,
+    alignment: Annotated[int, typer.Option(help="Bytes a layer's block is rounded up to.")] = 1,
+    memory: Annotated[str, typer.Option(help="Memory of each rank, such as '80GB'.")] = "",
+    weights: Annotated[str, typer.Option(help="Weights on each rank, where they are not known.")] = "",
+    workspace: Annotated[str, typer.Option(help="Memory of each rank that kernels need.")] = "",
+    claim: Annotated[str, typer.Option(help="A size somebody states, to be checked: '2.5 GB'.")] = "",
+    json: Annotated[Path | None, typer.Option(help="Write the result here.")] = None,
+) -> None:
+    """What a model's KV cache takes: per token, per rank, for a load, and how many tokens fit a memory."""
+    commands = replay_commands("sizecommand")
+    layout = (block_size, alignment, workspace)
+    report = commands.run(config, (tokens, sequences, tp), kv_dtype, layout, (memory, weights), claim)
+    finish(commands.lines(report), report, json)
+
+
+def replay_commands(module: str) -> Any:
+    """A module of the replay, or one line on how to install what it lacks."""
+    try:
+        return import_module(f"hitledger_replay.{module}")
+    except ModuleNotFoundError as error:
+        raise UsageError(f"this command needs {error.name}: pip install 'hitledger[replay]'") from error
+
+
+def finish(lines: Iterable[str], result: dict[str, Any], path: Path | None) -> None:
+    """Print the lines, and write the result as sorted JSON if a path was given."""
+    for line in lines:
+        print(line)
+    if path is not None:
+        path.write_text(dumps(result, sort_keys=True, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:

@@ -135,7 +135,8 @@ def _sessions(rows: tuple[SessionRow, ...], number: int) -> list[RenderableType]
     blocks: list[RenderableType] = [_title("Sessions (a bar a call: share of the prompt read; ! where it broke)")]
     for row in rows:
         line = Text.assemble(
-            (row.name, "bold"), f"  {row.calls}, {row.hit_rate} read, {row.cost} paid, {row.lost} lost"
+            (row.name, "bold"),
+            f"  {row.calls.text}, {row.hit_rate.text} read, {row.cost.text} paid, {row.lost.text} lost",
         )
         strip, flags = Text("  "), Text("  ")
         for cell in row.heat:

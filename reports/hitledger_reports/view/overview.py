@@ -8,6 +8,7 @@ from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
 from hitledger_reports.view.groups import Sum, causes, total
+from hitledger_reports.view.paths import rectangles, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class LedgerColumn:
     name: str
     tokens: str
     share: str  # of the input
-    fraction: float | None  # the same as a number, for a bar
+    path: str  # the share as a bar, SVG path data
     meaning: str
 
 
@@ -157,10 +158,14 @@ def _columns(audit: Audit, whole: Sum) -> tuple[LedgerColumn, ...]:
         )
     rows.append(("Measured", None, Certainty.EXACT, "on a real engine; this audit was not replayed"))
     return tuple(
-        LedgerColumn(name, figures.count(tokens, certainty), figures.share(part, certainty), part, meaning)
+        LedgerColumn(name, figures.count(tokens, certainty), figures.share(part, certainty), _bar(part), meaning)
         for name, tokens, certainty, meaning in rows
         for part in (None if tokens is None or not whole.input_tokens else tokens / whole.input_tokens,)
     )
+
+
+def _bar(part: float | None) -> str:
+    return rectangles([(0, scaled(part or 0, 1))], 0, 10)
 
 
 PARTS = (

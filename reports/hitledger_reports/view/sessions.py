@@ -1,11 +1,15 @@
 """Sessions as rows, dearest losses first, each with its heat strip."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hitledger.results import Audit, CallResult, SessionResult
+from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
-from hitledger_reports.view.heat import HeatCell, heat
+from hitledger_reports.view.heat import HeatCell, HeatStrip, heat, heat_strip
+from hitledger_reports.view.table import Cell, sort_key
 
 STRIP = 76
 
@@ -16,16 +20,14 @@ class SessionRow:
 
     name: str
     project: str
-    calls: str
-    agents: str
-    period: str
-    models: str
-    input: str
-    hit_rate: str
-    cost: str
-    lost: str
+    started: str
+    calls: Cell
+    hit_rate: Cell
+    cost: Cell
+    lost: Cell
     breaks: str
     heat: tuple[HeatCell, ...]
+    strip: HeatStrip
 
 
 def by_loss(audit: Audit) -> tuple[SessionResult, ...]:
@@ -42,22 +44,23 @@ def session_rows(audit: Audit, limit: int | None = None) -> tuple[SessionRow, ..
     for call in audit.calls:
         if call.session in calls:
             calls[call.session].append(call)
-    broken = frozenset(found.call for found in audit.breaks)
+    broken = {found.call: found.certainty for found in audit.breaks}
     return tuple(_row(session, calls[session.id], broken) for session in chosen)
 
 
-def _row(session: SessionResult, calls: list[CallResult], broken: frozenset[str]) -> SessionRow:
+def _row(session: SessionResult, calls: list[CallResult], broken: Mapping[str, Certainty]) -> SessionRow:
+    cells = heat(calls, broken, STRIP)
+    lost = session.break_cost if session.breaks else Decimal(0)
+    sure = figures.weakest(broken[call.id] for call in calls if call.id in broken)
     return SessionRow(
         name=shown(session.id),
         project=shown(session.project),
-        calls=figures.plural(session.calls, "call"),
-        agents=figures.plural(len(session.agents), "agent"),
-        period=f"{figures.utc(session.started_at, seconds=False)} to {figures.utc(session.ended_at, seconds=False)}",
-        models=", ".join(shown(model) for model in session.models),
-        input=figures.short(session.input_tokens),
-        hit_rate=figures.share(session.hit_rate),
-        cost=figures.usd(session.cost),
-        lost=figures.usd(session.break_cost) if session.breaks else "$0",
+        started=figures.utc(session.started_at, seconds=False),
+        calls=Cell(figures.plural(session.calls, "call"), sort_key(session.calls)),
+        hit_rate=Cell(figures.share(session.hit_rate), sort_key(session.hit_rate)),
+        cost=Cell(figures.usd(session.cost), sort_key(session.cost)),
+        lost=Cell(figures.usd(lost, sure), sort_key(lost)),
         breaks=figures.plural(session.breaks, "break"),
-        heat=heat(calls, broken, STRIP),
+        heat=cells,
+        strip=heat_strip(cells),
     )

@@ -1,0 +1,69 @@
+"""The report as one HTML file: nothing remote, readable without JavaScript, and safe with whatever a log says."""
+
+import hashlib
+from base64 import b64encode
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from hitledger.errors import HitledgerError
+from hitledger.results import Audit
+from hitledger_reports.compare import Comparison
+from hitledger_reports.view.report import Progress, report
+
+
+def render(audit: Audit, show_secrets: bool = False, progress: Progress | None = None) -> str:
+    """The page as a string. Same audit, same string."""
+    page = report(audit, show_secrets, progress)
+    return _environment().get_template("report.html").render(report=page, **_assets())
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """Two audits side by side as a page."""
+    return _environment().get_template("comparison.html").render(comparison=comparison, **_assets())
+
+
+def write(audit: Audit, path: str, show_secrets: bool = False, progress: Progress | None = None) -> None:
+    """Write the page. Raises HitledgerError where the file cannot be written."""
+    save(render(audit, show_secrets, progress), path)
+
+
+def save(content: str, path: str) -> None:
+    """Write a report's text as UTF-8. Raises HitledgerError where the file cannot be written."""
+    try:
+        Path(path).write_text(content, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("hitledger_reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _assets() -> dict[str, Markup]:
+    """Style sheet and script, and their hashes: the page's own policy lets nothing else run or load."""
+    folder = resources.files("hitledger_reports") / "templates"
+    style, script, early = (
+        (folder / name).read_text(encoding="utf-8") for name in ("report.css", "report.js", "early.js")
+    )
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)} {_hash(early)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    # These three files are ours; nothing of a log is in them.
+    return {"style": Markup(style), "script": Markup(script), "early": Markup(early), "policy": Markup(policy)}
+
+
+def _hash(content: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -1,0 +1,134 @@
+"""A break in detail: both prompts as strips, the segments around the first difference, the money before and after."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hitledger.results import Audit, Break, CallResult, SegmentResult
+from hitledger_reports import figures
+from hitledger_reports.shown import PATH, shown
+from hitledger_reports.view.breaks import BreakView, break_view
+from hitledger_reports.view.paths import WIDTH, rectangles, scaled
+from hitledger_reports.view.prompts import Prompts
+from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands
+
+STRIP_HEIGHT = 16
+AROUND = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PromptStrip:
+    """One of the two prompts."""
+
+    label: str
+    tokens: str
+    kinds: tuple[Band, ...]
+    lost: str  # SVG path data over what was readable and not read; "" where there is nothing to show
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """A segment on both sides; `verdict` is same, differs, only before or only now."""
+
+    before: str
+    before_tokens: str
+    now: str
+    now_tokens: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakPage:
+    """One break in detail."""
+
+    view: BreakView
+    strips: tuple[PromptStrip, ...]
+    mark: int | None  # where the first difference lies, of 1,000
+    segments: tuple[SegmentRow, ...]
+    paid: str
+    mended: str
+    expected: str
+    previous: int | None
+    following: int | None
+
+
+def break_page(
+    number: int,
+    audit: Audit,
+    calls: dict[str, CallResult],
+    prompts: Prompts,
+    pages: int,
+    show_secrets: bool = False,
+) -> BreakPage:
+    """The break of this rank, from 1, of `pages` that have a page."""
+    found = audit.breaks[number - 1]
+    call = calls.get(found.call)
+    earlier = calls.get((call.predecessor or call.compared_with or "") if call else "")
+    before = prompts.segments(earlier) if earlier else ()
+    now = prompts.segments(call) if call else ()
+    most = max((one.input_tokens or 0 for one in (call, earlier) if one), default=0)
+    mended = call.cost - found.cost if call and call.cost is not None and found.cost is not None else None
+    return BreakPage(
+        view=break_view(number, found, call, show_secrets),
+        strips=_strips(found, earlier, call, before, now, most),
+        mark=scaled(found.token_offset, most) if found.token_offset is not None and most else None,
+        segments=_around(before, now),
+        paid=figures.usd(call.cost if call else None),
+        mended=figures.usd(mended, found.certainty),
+        expected=figures.count(call.expected_cache_read_tokens if call else None),
+        previous=number - 1 if number > 1 else None,
+        following=number + 1 if number < pages else None,
+    )
+
+
+def _strips(
+    found: Break,
+    earlier: CallResult | None,
+    call: CallResult | None,
+    before: Sequence[SegmentResult],
+    now: Sequence[SegmentResult],
+    most: int,
+) -> tuple[PromptStrip, ...]:
+    strips: list[PromptStrip] = []
+    for one, segments, words in ((earlier, before, "the call before"), (call, now, "this call")):
+        if one is None or not one.input_tokens:
+            continue
+        start = one.cache_read_tokens if one is call else found.readable_before - found.lost_tokens
+        length = found.rebilled_tokens if one is call else found.lost_tokens
+        end = min((start or 0) + length, one.input_tokens)
+        strips.append(
+            PromptStrip(
+                label=f"call {one.index_in_session:,}, {words}",
+                tokens=figures.count(one.input_tokens),
+                kinds=kind_bands(segments, one.input_tokens, most, 0, STRIP_HEIGHT),
+                lost=rectangles([(scaled(start or 0, most), min(scaled(end, most), WIDTH))], 0, STRIP_HEIGHT),
+            )
+        )
+    return tuple(strips)
+
+
+def _around(before: Sequence[SegmentResult], now: Sequence[SegmentResult]) -> tuple[SegmentRow, ...]:
+    """The segments around the first that differs; none where one prompt only continues the other."""
+    pairs = zip(before, now, strict=False)
+    first = next((place for place, (old, new) in enumerate(pairs) if old.digest != new.digest), None)
+    if first is None:
+        return ()
+    places = range(max(first - AROUND, 0), min(first + AROUND + 1, max(len(before), len(now))))
+    return tuple(_pair(before, now, place) for place in places)
+
+
+def _pair(before: Sequence[SegmentResult], now: Sequence[SegmentResult], place: int) -> SegmentRow:
+    old = before[place] if place < len(before) else None
+    new = now[place] if place < len(now) else None
+    if old and new:
+        verdict = "same" if old.digest == new.digest else "differs"
+    else:
+        verdict = "only before" if old else "only now"
+    return SegmentRow(_name(old), _tokens(old), _name(new), _tokens(new), verdict)
+
+
+def _name(segment: SegmentResult | None) -> str:
+    return f"{shown(segment.path, PATH)} ({KIND_NAMES[segment.kind]})" if segment else ""
+
+
+def _tokens(segment: SegmentResult | None) -> str:
+    return figures.count(segment.tokens) if segment else ""

@@ -1,0 +1,183 @@
+"""A session call by call: one strip a call, a lane an agent, pauses to scale, breaks flagged."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hitledger.results import Audit, CallResult, SessionResult
+from hitledger_reports import figures
+from hitledger_reports.shown import shown
+from hitledger_reports.view.cumulative import Cumulative, cumulative
+from hitledger_reports.view.gaps import Gap, gap
+from hitledger_reports.view.prompts import Prompts
+from hitledger_reports.view.strips import Band, kind_bands, usage_bands
+
+CALLS_A_PAGE = 400
+NEIGHBOURS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A break at a call: its rank, and its cause."""
+
+    number: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """One call. `left_out` > 0: a run of that many calls that are not drawn."""
+
+    id: int  # place in the input, unique in the file
+    number: str
+    started: str
+    gap: Gap
+    usage: tuple[Band, ...]
+    kinds: tuple[Band, ...]
+    read: str
+    cost: str
+    details: str
+    flag: Flag | None
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The calls of one agent."""
+
+    name: str
+    note: str
+    rows: tuple[CallRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """One session in detail."""
+
+    name: str
+    summary: str
+    period: str
+    most: str  # tokens that the whole width stands for
+    lanes: tuple[Lane, ...]
+    money: Cumulative | None
+    left_out: int
+    breaks: tuple[Flag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every page needs: prompts, and the breaks by call."""
+
+    prompts: Prompts
+    flags: Mapping[str, Flag]
+    lost: Mapping[str, Decimal]
+
+
+def context(audit: Audit) -> Context:
+    """Lookups over the whole audit."""
+    return Context(
+        Prompts({call.id: call for call in audit.calls}),
+        {found.call: Flag(number, shown(found.cause)) for number, found in enumerate(audit.breaks, 1)},
+        {found.call: found.cost for found in audit.breaks if found.cost is not None},
+    )
+
+
+def session_page(session: SessionResult, calls: Sequence[CallResult], known: Context) -> SessionPage:
+    """`calls` are those of the session, in order."""
+    most = max((call.input_tokens or 0 for call in calls), default=0)
+    drawn = _drawn(calls, known.flags)
+    lanes = tuple(
+        _lane(agent, [call for call in calls if call.agent == agent], drawn, most, known)
+        for agent in dict.fromkeys(call.agent for call in calls)
+    )
+    flags = sorted((known.flags[call.id] for call in calls if call.id in known.flags), key=lambda flag: flag.number)
+    dated = sorted(calls, key=lambda call: (call.started_at is None, call.started_at and call.started_at.timestamp()))
+    return SessionPage(
+        name=shown(session.id),
+        summary=(
+            f"{figures.plural(session.calls, 'call')}, {figures.share(session.hit_rate)} of "
+            f"{figures.short(session.input_tokens)} input tokens read, {figures.usd(session.cost)} paid, "
+            f"{figures.plural(session.breaks, 'break')}"
+        ),
+        period=f"{figures.utc(session.started_at)} to {figures.utc(session.ended_at)} UTC",
+        most=figures.count(most),
+        lanes=lanes,
+        money=cumulative(dated, known.lost),
+        left_out=len(calls) - len(drawn),
+        breaks=tuple(flags),
+    )
+
+
+def _drawn(calls: Sequence[CallResult], flags: Mapping[str, Flag]) -> frozenset[str]:
+    """The calls that get a strip: all, or else breaks with their neighbours, worst first, and then from the start."""
+    if len(calls) <= CALLS_A_PAGE:
+        return frozenset(call.id for call in calls)
+    places = sorted((flags[call.id].number, place) for place, call in enumerate(calls) if call.id in flags)
+    wanted = [near for _, place in places for near in range(place - NEIGHBOURS, place + NEIGHBOURS + 1)]
+    order = dict.fromkeys(place for place in (*wanted, *range(len(calls))) if 0 <= place < len(calls))
+    return frozenset(calls[place].id for place in list(order)[:CALLS_A_PAGE])
+
+
+def _lane(agent: str, calls: Sequence[CallResult], drawn: frozenset[str], most: int, known: Context) -> Lane:
+    parent = next((call.parent_agent for call in calls if call.parent_agent), "")
+    note = figures.plural(len(calls), "call") + (f", started by {shown(parent)}" if parent else "")
+    return Lane(shown(agent), note, tuple(_rows(calls, drawn, most, known)))
+
+
+def _rows(calls: Sequence[CallResult], drawn: frozenset[str], most: int, known: Context) -> Iterator[CallRow]:
+    left_out: list[CallResult] = []
+    for call in calls:
+        if call.id not in drawn:
+            left_out.append(call)
+            continue
+        if left_out:
+            yield _run(left_out)
+            left_out = []
+        yield _row(call, most, known)
+    if left_out:
+        yield _run(left_out)
+
+
+def _run(calls: Sequence[CallResult]) -> CallRow:
+    tokens = sum(call.input_tokens or 0 for call in calls)
+    read = sum(call.cache_read_tokens or 0 for call in calls)
+    share = figures.share(read / tokens if tokens else None)
+    return CallRow(calls[0].index, "", "", gap(None, None), (), (), share, "", "", None, left_out=len(calls))
+
+
+def _row(call: CallResult, most: int, known: Context) -> CallRow:
+    read = call.cache_read_tokens
+    share = read / call.input_tokens if read is not None and call.input_tokens else None
+    return CallRow(
+        id=call.index,
+        number=f"{call.index_in_session:,}",
+        started=figures.utc(call.started_at),
+        gap=gap(call.gap_seconds, call.ttl),
+        usage=usage_bands(call, most),
+        kinds=kind_bands(known.prompts.segments(call), call.input_tokens, most),
+        read=figures.share(share),
+        cost=figures.usd(call.cost),
+        details=_details(call),
+        flag=known.flags.get(call.id),
+    )
+
+
+def _details(call: CallResult) -> str:
+    if call.status >= 400:
+        return f"refused with status {call.status}"
+    parts = [
+        f"{figures.count(call.input_tokens)} input",
+        f"{figures.count(call.cache_read_tokens)} read",
+        f"{figures.count(call.cache_write_tokens)} written",
+        f"{figures.count(call.uncached_input_tokens)} uncached",
+        f"ideal {_sure(call, 'ideal_cache_read_tokens')}",
+        f"expected {_sure(call, 'expected_cache_read_tokens')}",
+        f"{figures.count(call.output_tokens)} output",
+    ]
+    events = f"; {', '.join(shown(event) for event in call.events)}" if call.events else ""
+    return f"{', '.join(parts)}; {shown(call.model)}{events}"
+
+
+def _sure(call: CallResult, field: str) -> str:
+    value: int | None = getattr(call, field)
+    return figures.count(value) if field not in call.certainty else figures.count(value, call.certainty[field])

@@ -1,0 +1,58 @@
+"""What was paid and what was lost, day by day (UTC)."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hitledger.results import Audit
+from hitledger_reports import figures
+from hitledger_reports.view.groups import By, sums
+from hitledger_reports.view.paths import WIDTH, columns, scaled
+
+HEIGHT = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day: its bars and what they say."""
+
+    left: int
+    width: int
+    kept: str
+    lost: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Bars of all days that have calls; `most` is what the full height stands for."""
+
+    days: tuple[Day, ...]
+    first: str
+    last: str
+    most: str
+
+
+def trend(audit: Audit) -> Trend | None:
+    """None where there are fewer than two days or no price."""
+    groups = {name: group for name, group in sums(audit, By.DAY).items() if name != "undated"}
+    most = max((group.cost or 0 for group in groups.values()), default=0)
+    if len(groups) < 2 or not most:
+        return None
+    days: list[Day] = []
+    for number, (name, group) in enumerate(groups.items()):
+        left, right = number * WIDTH // len(groups), (number + 1) * WIDTH // len(groups)
+        inner = (left, max(right - max((right - left) // 6, 1), left + 1))
+        paid = scaled(float(group.cost or 0), float(most), HEIGHT)
+        lost = scaled(float(group.break_cost or 0), float(most), HEIGHT)
+        text = f"{name}: {figures.usd(group.cost)} paid, {figures.usd(group.break_cost, group.certainty)} lost"
+        days.append(
+            Day(
+                left,
+                right - left,
+                columns([(*inner, HEIGHT - paid + lost, HEIGHT)]),
+                columns([(*inner, HEIGHT - paid, HEIGHT - paid + lost)]) if lost else "",
+                f"{text}, {figures.plural(group.calls, 'call')}, {figures.share(group.hit_rate)} read",
+            )
+        )
+    names = list(groups)
+    return Trend(tuple(days), names[0], names[-1], figures.usd(Decimal(most)))
