@@ -40,7 +40,7 @@ def sniff(file: LogFile) -> bool:
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     """Calls in the order of the records. A caller (its ARN, as a digest) is one session unless the record names one."""
-    capture = Capture()
+    capture = Capture(ids_are_unique=True)
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         for number, record in enumerate(_records(file, ledger), start=1):
@@ -100,10 +100,11 @@ def _exchange(record: Mapping[str, Any]) -> Exchange:
     sent, received = mapping(record.get("input")), mapping(record.get("output"))
     request, answer = payload_of(sent.get("inputBodyJson")), payload_of(received.get("outputBodyJson"))
     started = instant(record.get("timestamp"))
-    body_usage = usage_object(answer.body) if answer.body else None
-    counts = _counts(record) if body_usage is None else None
+    in_body = usage_object(answer.body) if answer.body else None
+    counts = _counts(record)
+    usage = counts if in_body is None else {**counts, **in_body} if "inputTokens" in in_body else in_body
     notes = ["start_estimated"] if started else []
-    notes += ["input_convention_assumed"] if counts and counts.get("cacheReadInputTokens") else []
+    notes += ["input_convention_assumed"] if in_body is None and counts.get("cacheReadInputTokens") else []
     notes += ["body_stored_elsewhere"] if request.body is None and sent.get("inputBodyS3Path") else []
     model = model_of_arn(text(record.get("modelId")))
     return Exchange(
@@ -117,7 +118,7 @@ def _exchange(record: Mapping[str, Any]) -> Exchange:
         session=_session(record),
         model=model,
         upstream=text(record.get("inferenceRegion")),
-        usage=counts,
+        usage=usage or None,
         notes=(*notes, *request.notes, *answer.notes),
     )
 
@@ -129,9 +130,9 @@ def _url(record: Mapping[str, Any], model: str) -> str:
     return f"https://bedrock-runtime.{region}.amazonaws.com/model/{model}/{path}"
 
 
-def _counts(record: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _counts(record: Mapping[str, Any]) -> Mapping[str, Any]:
     found = {name: mapping(record.get(side)).get(key) for name, (side, key) in _COUNTS.items()}
-    return {name: value for name, value in found.items() if value is not None} or None
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _status(record: Mapping[str, Any]) -> int | None:

@@ -2,6 +2,7 @@
 
 import orjson
 
+from hitledger.logs.continued import Continued
 from hitledger.logs.exchange import Exchange, api_of_exchange, call_of
 from hitledger.logs.ingest import FileLedger
 from hitledger.logs.repeats import Repeats
@@ -15,9 +16,10 @@ SAME_CALL = "same call"
 class Capture:
     """The calls of all files of one format: texts shared, calls that come twice counted once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ids_are_unique: bool = False) -> None:
         self.layout = Layout()
-        self._repeats = Repeats()
+        self._repeats = Repeats(by_id=ids_are_unique)
+        self._continued = Continued()
 
     def call(self, exchange: Exchange, place: Place, ledger: FileLedger) -> Call | None:
         """The call of one row, or None; the row is counted either way.
@@ -29,7 +31,7 @@ class Capture:
         if api is None and not has_ids and (exchange.request is not None or exchange.response is None):
             ledger.known(NO_CALL)
             return None
-        return self.laid_out(exchange, place, ledger, api)
+        return self.laid_out(self._continued.whole(exchange) if api is Api.RESPONSES else exchange, place, ledger, api)
 
     def laid_out(self, exchange: Exchange, place: Place, ledger: FileLedger, api: Api | None) -> Call | None:
         """The call under an API that is known; None where it was seen before or cannot be laid out."""

@@ -30,7 +30,7 @@ def sniff(file: LogFile) -> bool:
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     """Calls in the order of the entries; the trace is the session, sub-agents are agents of it."""
-    capture = Capture()
+    capture = Capture(ids_are_unique=True)
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         for number, entry in _entries(file, ledger):

@@ -20,7 +20,7 @@ from hitledger.types import Call, Place
 FORMAT = "batch"
 TIER = "batch"
 ANSWER_OF = "answer of a call"
-UNTIL_RESULT = {"expired": 408, "canceled": 499}
+NOT_RUN = {"expired": 408, "batch_expired": 408, "canceled": 499, "batch_cancelled": 499}
 
 
 @dataclass(slots=True)
@@ -93,8 +93,9 @@ def _exchange(custom_id: str, request: Mapping[str, Any] | None, result: Mapping
     sent = mapping(request)
     response, outcome = mapping(mapping(result).get("response")), mapping(mapping(result).get("result"))
     answer = mapping(response.get("body") or outcome.get("message"))
-    status = count(response.get("status_code")) or UNTIL_RESULT.get(text(outcome.get("type")))
     error = mapping(result).get("error") or outcome.get("error")
+    not_run = NOT_RUN.get(first_text(outcome.get("type"), mapping(error).get("code")))
+    status = count(response.get("status_code")) or not_run
     if not answer and isinstance(error, Mapping):
         inner = error.get("error")
         answer = {"error": inner if isinstance(inner, Mapping) else error}
