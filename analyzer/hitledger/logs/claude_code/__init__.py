@@ -57,6 +57,8 @@ def _is_ours(row: dict[str, object]) -> bool:
     if not isinstance(row.get("sessionId"), str):
         return False
     message = row.get("message")
+    if "systemPayload" in row or (isinstance(message, dict) and "parts" in message):  # Qwen Code's rows look alike
+        return False
     return kind in BARE_ROWS or "parentUuid" in row or (isinstance(message, dict) and "usage" in message)
 
 
