@@ -1,7 +1,7 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from hitledger.policies.blocks import BlockCache
@@ -12,7 +12,7 @@ from hitledger.policies.view import Mark, PrefixHashes, View, view_of
 from hitledger.positions import Positions
 from hitledger.segments import in_order
 from hitledger.thinking import ThinkingStripper
-from hitledger.types import Call, Evidence, Kind, Prompt, Tier
+from hitledger.types import Call, Evidence, Prompt, Tier
 
 # Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
 KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "replica", "affinity"})
@@ -69,7 +69,9 @@ class Forecaster:
         prompt = call.prompt
         if call.evidence is Evidence.EXACT and rule.order != (Tier.TOOLS, Tier.SYSTEM, Tier.MESSAGES):
             prompt = in_order(prompt, rule.order)
-        return self._strippers.effective(prompt) if rule.strips(call.model) else prompt
+        if not rule.strips(call.model):
+            return prompt
+        return self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
 
 
 def _cache_for(rule: Rule) -> Cache:
@@ -127,10 +129,8 @@ def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
         if rule.algorithm is Algorithm.MESSAGE_ENDS:
             return ()
         ttl = lifetime_of(call) or rule.default_lifetime
-        first = prompt
-        for first in prompt.lineage():  # noqa: B007 the last one is the root
-            pass
-        head = (Mark(1, ttl),) if first.own and first.own[0].kind is Kind.HIDDEN and len(prompt) > 1 else ()
+        *_, root = prompt.lineage()
+        head = (Mark(len(root), ttl),) if 0 < len(root) < len(prompt) else ()
         return (*head, Mark(len(prompt), ttl))
     return tuple(
         Mark(position, segment.mark)

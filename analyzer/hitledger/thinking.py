@@ -4,49 +4,102 @@ Their API drops the thinking blocks of finished turns once a user message arrive
 prompt as sent and the prompt as cached are two things (Anthropic, extended thinking, "thinking block preservation").
 """
 
-from hitledger.types import Kind, Prompt, Segment, Tier, prompt_of
+from dataclasses import dataclass
+from typing import Any
+
+from hitledger.types import Call, Kind, Prompt, Segment, Tier, prompt_of
+
+
+class EffectivePrompt(Prompt):
+    """What the server uses of a transcript's prompt. Its length is known; its segments are cut when asked for."""
+
+    __slots__ = ("_nodes",)
+
+    _nodes: tuple[Prompt, ...]
+
+    def __init__(self, base: Prompt, nodes: tuple[Prompt, ...], length: int) -> None:
+        put = object.__setattr__
+        put(self, "base", base)
+        put(self, "length", length)
+        put(self, "_nodes", nodes)
+
+    def __getattr__(self, name: str) -> Any:
+        """Only called for what is not set yet."""
+        if name != "own":
+            raise AttributeError(name)
+        segments = [segment for node in self._nodes for segment in node.own]
+        if self.base is not None and len(segments) > self.length - len(self.base):
+            segments = [segment for segment in segments if segment.kind is not Kind.THINKING]
+        own = tuple(segments)
+        object.__setattr__(self, "own", own)
+        return own
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The effective form of a prompt, and of the one that opened its turn."""
+
+    effective: Prompt
+    first: Prompt  # as sent
+    first_effective: Prompt
 
 
 class ThinkingStripper:
-    """Effective prompts. A transcript's are extended from call to call inside a turn, rebuilt at a new turn."""
+    """Effective prompts of calls, given in the order of their chains."""
 
     def __init__(self) -> None:
-        self._effective: dict[Prompt, Prompt] = {}
+        self._turns: dict[Prompt, _Turn] = {}
 
-    def effective(self, prompt: Prompt) -> Prompt:
+    def effective(self, call: Call) -> Prompt:
         """The prompt without the thinking of finished turns."""
-        found = self._effective.get(prompt)
+        prompt = call.prompt
+        if prompt.base is None:
+            return _filtered(prompt)
+        found = self._turns.get(prompt)
         if found is None:
-            found = self._effective[prompt] = self._build(prompt)
-        return found
+            found = self._turns[prompt] = self._turn(prompt, "user_turn" in call.events)
+        return found.effective
 
-    def _build(self, prompt: Prompt) -> Prompt:
-        base = prompt.base
-        if base is not None and not any(_opens_turn(segment) for segment in prompt.own):
-            return self.effective_base(base).extend(prompt.own)
-        segments = prompt.segments()
-        kept = _without_finished_thinking(segments)
-        return prompt if len(kept) == len(segments) else self._shared(kept, base)
+    def _turn(self, prompt: Prompt, opens_turn: bool) -> _Turn:
+        added: list[Prompt] = []
+        for node in prompt.lineage():
+            known = self._turns.get(node)
+            if known is not None:
+                break
+            added.append(node)
+        else:
+            return _Turn(prompt, prompt, prompt)
+        nodes = tuple(reversed(added))
+        if not opens_turn:
+            effective = prompt if known.effective is node else _grown(known.effective, nodes)
+            return _Turn(effective, known.first, known.first_effective)
+        effective = self._at_new_turn(prompt, known, nodes)
+        return _Turn(effective, prompt, effective)
 
-    def effective_base(self, base: Prompt) -> Prompt:
-        """Effective form of a prompt that another extends; walked without recursion from the nearest known one."""
-        pending = [base]
-        while pending[-1] not in self._effective and pending[-1].base is not None:
-            pending.append(pending[-1].base)
-        for node in reversed(pending):
-            self.effective(node)
-        return self._effective[base]
+    def _at_new_turn(self, prompt: Prompt, known: _Turn, nodes: tuple[Prompt, ...]) -> Prompt:
+        since: list[Prompt] = []
+        for node in prompt.lineage():
+            if node is known.first:
+                break
+            since.append(node)
+        dropped = sum(node.thinking() for node in since)
+        if not dropped:
+            return prompt if known.effective is nodes[0].base else _grown(known.effective, nodes)
+        length = len(known.first_effective) + len(prompt) - len(known.first) - dropped
+        return EffectivePrompt(known.first_effective, tuple(reversed(since)), length)
 
-    def _shared(self, kept: tuple[Segment, ...], base: Prompt | None) -> Prompt:
-        """Share as much as possible with an effective prompt known already."""
-        for node in base.lineage() if base is not None else ():
-            known = self._effective.get(node)
-            if known is None:
-                continue
-            segments = known.segments()
-            if kept[: len(segments)] == segments:
-                return known.extend(kept[len(segments) :])
-        return prompt_of(kept)
+
+def _grown(base: Prompt, nodes: tuple[Prompt, ...]) -> Prompt:
+    added = len(nodes[-1]) - len(nodes[0].base or ())
+    return EffectivePrompt(base, nodes, len(base) + added)
+
+
+def _filtered(prompt: Prompt) -> Prompt:
+    """A full prompt: thinking before the last user message that is no tool result is gone."""
+    segments = prompt.own
+    last_turn = max((index for index, segment in enumerate(segments) if _opens_turn(segment)), default=0)
+    kept = tuple(s for index, s in enumerate(segments) if index > last_turn or s.kind is not Kind.THINKING)
+    return prompt if len(kept) == len(segments) else prompt_of(kept)
 
 
 def _opens_turn(segment: Segment) -> bool:
@@ -57,8 +110,3 @@ def _opens_turn(segment: Segment) -> bool:
         and segment.opens_message
         and segment.kind is not Kind.TOOL_RESULT
     )
-
-
-def _without_finished_thinking(segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
-    last_turn = max((index for index, segment in enumerate(segments) if _opens_turn(segment)), default=0)
-    return tuple(s for index, s in enumerate(segments) if index > last_turn or s.kind is not Kind.THINKING)

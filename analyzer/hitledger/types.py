@@ -88,6 +88,10 @@ class Prompt:
             node = node.base
         return tuple(segment for part in reversed(parts) for segment in part)
 
+    def thinking(self) -> int:
+        """How many of the own segments are thinking."""
+        return sum(segment.kind is Kind.THINKING for segment in self.own)
+
     def extend(self, own: tuple[Segment, ...]) -> "Prompt":
         """This prompt with more segments behind it."""
         return Prompt(own, self, self.length + len(own))

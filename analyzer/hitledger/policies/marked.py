@@ -45,8 +45,8 @@ class MarkedCache:
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """Look at every position, near or far, for an entry that lies beyond `read` tokens."""
         reach = set(_looked_at(view))
-        for position in range(view.length, 0, -1):
-            entry = self._entries.get(view.key(position))
+        for position, key in view.ends():
+            entry = self._entries.get(key)
             if entry is None or entry.tokens <= read:
                 continue
             if not alive(entry, view.rule, now):
@@ -68,16 +68,16 @@ class MarkedCache:
         minimum = view.rule.minimum(view.call.model)
         left = forecast.read
         for mark in marks:
-            tokens = _entry_tokens(view, mark, mark is marks[-1])
-            if tokens < minimum or not tokens:
-                continue
-            left = max(left, tokens)
             key = view.key(mark.position)
             entry = self._entries.get(key)
-            if entry is None or not alive(entry, view.rule, view.call.started_at):
-                self._entries[key] = Entry(tokens, mark.ttl, now, seen_from, index)
-            else:
+            if entry is not None and alive(entry, view.rule, view.call.started_at):
                 entry.used, entry.ttl = now, mark.ttl
+                left = max(left, entry.tokens)
+                continue
+            tokens = _entry_tokens(view, mark, mark is marks[-1])
+            if tokens and tokens >= minimum:
+                self._entries[key] = Entry(tokens, mark.ttl, now, seen_from, index)
+                left = max(left, tokens)
         return left
 
     def _refresh(self, view: View, forecast: Forecast, now: datetime | None) -> None:
@@ -99,11 +99,14 @@ def _looked_at(view: View) -> Iterator[int]:
 
 def _back_from(view: View, position: int) -> Iterator[int]:
     """A mark and the positions before it, `lookback` in all; a run of one kind can count as one position."""
+    if view.prompt.base is not None and not view.rule.collapse_runs:
+        yield from (end for end, _ in view.ends() if position - view.rule.lookback < end <= position)
+        return
     left = view.rule.lookback
     previous: Kind | None = None
     while position > 0:
-        kind = view.segment(position - 1).kind
-        in_run = view.rule.collapse_runs and kind in RUN_KINDS and kind is previous
+        kind = view.segment(position - 1).kind if view.rule.collapse_runs else None
+        in_run = kind in RUN_KINDS and kind is previous
         if not in_run:
             if left == 0:
                 return
@@ -131,6 +134,8 @@ def implicit_allowed(view: View) -> bool:
 
 def eligible_ends(view: View) -> list[int]:
     """Ends of eligible messages: user messages, the last tool result of a run, the last developer message in front."""
+    if view.prompt.base is not None:  # each call of a transcript ends with a user message or a tool result
+        return sorted(end for end, _ in view.ends())
     ends: list[int] = []
     segments = view.prompt.segments()
     for index, segment in enumerate(segments):

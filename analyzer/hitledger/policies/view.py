@@ -5,54 +5,42 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from hitledger.policies.rules import Rule, salts
-from hitledger.types import Call, Evidence, Prompt, Segment, Tier
+from hitledger.types import Call, Prompt, Segment, Tier
 
 ROOT = b"\0" * 16
 
 
 class PrefixHashes:
-    """Chained content hashes of prompts. A shared base is hashed once, so a transcript stays linear."""
+    """Chained content hashes of full prompts; serial numbers for the prompts of a transcript.
+
+    A transcript's prompts share the very objects that they extend, so identity says what hashes would say, and their
+    segments need not be looked at. Only what stands at their root is hashed, so that sessions can share it.
+    """
 
     def __init__(self) -> None:
-        self._nodes: dict[Prompt, list[bytes]] = {}
+        self._hashes: dict[Prompt, list[bytes]] = {}
+        self._serials: dict[Prompt, bytes] = {}
 
-    def at(self, prompt: Prompt, position: int) -> bytes:
-        """Hash over the first `position` segments."""
-        if position == 0:
-            return ROOT
-        for node in prompt.lineage():
-            start = len(node) - len(node.own)
-            if position > start:
-                return self.own(node)[position - start - 1]
-        raise IndexError(position)
-
-    def own(self, node: Prompt) -> list[bytes]:
-        """Hashes behind each of a node's own segments."""
-        found = self._nodes.get(node)
-        if found is not None:
-            return found
-        missing = [node]
-        for ancestor in node.lineage():
-            if ancestor is not node:
-                if ancestor in self._nodes:
-                    break
-                missing.append(ancestor)
-        for part in reversed(missing):
-            base = part.base
-            last = self._nodes[base][-1] if base is not None and self._nodes[base] else self._last_hash(base)
-            hashes: list[bytes] = []
-            for segment in part.own:
+    def of(self, prompt: Prompt) -> list[bytes]:
+        """Hashes behind each segment of a prompt that extends no other."""
+        found = self._hashes.get(prompt)
+        if found is None:
+            last = ROOT
+            found = []
+            for segment in prompt.own:
                 last = blake2b(last + segment.digest, digest_size=16).digest()
-                hashes.append(last)
-            self._nodes[part] = hashes
-        return self._nodes[node]
+                found.append(last)
+            self._hashes[prompt] = found
+        return found
 
-    def _last_hash(self, prompt: Prompt | None) -> bytes:
-        """The hash at the end of a prompt whose own part is empty."""
-        for node in prompt.lineage() if prompt is not None else ():
-            if self._nodes.get(node):
-                return self._nodes[node][-1]
-        return ROOT
+    def node(self, prompt: Prompt) -> bytes:
+        """What stands for a whole prompt of a transcript."""
+        if prompt.base is None:
+            return self.of(prompt)[-1] if prompt.own else ROOT
+        found = self._serials.get(prompt)
+        if found is None:
+            found = self._serials[prompt] = len(self._serials).to_bytes(8, "big")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +70,23 @@ class View:
 
     def key(self, position: int) -> tuple[bytes, str]:
         """What an entry at a position is found by: the content before it and the parameters that count there."""
-        segment = self.segment(position - 1) if position else None
-        return self.hashes.at(self.prompt, position), self.salt[segment.tier] if segment else ""
+        if self.prompt.base is None:
+            if position == 0:
+                return ROOT, ""
+            segment = self.prompt.own[position - 1]
+            return self.hashes.of(self.prompt)[position - 1], self.salt[segment.tier]
+        return next((key for end, key in self.ends() if end <= position), (ROOT, ""))
 
     def ends(self) -> Iterator[tuple[int, tuple[bytes, str]]]:
-        """Positions with their keys, longest first: all of them, in a transcript the ends of its calls' prompts."""
+        """Positions with their keys, longest first: all of them; in a transcript the ends of its calls' prompts."""
+        if self.prompt.base is None:
+            for position in range(len(self.prompt), 0, -1):
+                yield position, self.key(position)
+            return
         for node in self.prompt.lineage():
-            if not node.own:
-                continue
-            hashes = self.hashes.own(node)
-            first = len(node.own) if self.call.evidence is Evidence.RECONSTRUCTED else 1
-            for count in range(len(node.own), first - 1, -1):
-                salt = self.salt[node.own[count - 1].tier]
-                yield len(node) - len(node.own) + count, (hashes[count - 1], salt)
+            if len(node):
+                tier = Tier.MESSAGES if node.base is not None else node.own[-1].tier
+                yield len(node), (self.hashes.node(node), self.salt[tier])
 
     def segment(self, index: int) -> Segment:
         """One segment by its index."""

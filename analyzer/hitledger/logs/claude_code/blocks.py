@@ -11,11 +11,19 @@ from hitledger.types import Kind, Segment, Tier
 
 TOO_DEEP = "(nested too deep)"
 LAYOUT = Layout(keep_text=False)
+THINKING = ("thinking", "redacted_thinking")
 
 
 def count_of(content: Any) -> int:
     """How many segments `cut` makes of it."""
     return len(content) if type(content) is list else 1 if type(content) is str else 0
+
+
+def thinking_of(content: Any) -> int:
+    """How many of these segments are thinking."""
+    if type(content) is not list:
+        return 0
+    return sum([type(block) is dict and block.get("type") in THINKING for block in content])
 
 
 def chars_of(content: Any) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from hitledger.errors import HitledgerError
 from hitledger.logs.claude_code.blocks import cut, reminder
 from hitledger.logs.files import row_value
-from hitledger.types import Prompt, Segment
+from hitledger.types import Kind, Prompt, Segment
 
 
 class Piece(NamedTuple):
@@ -24,6 +24,7 @@ class Piece(NamedTuple):
     size: int  # bytes
     opens_message: bool
     segments: int  # how many it makes
+    thinking: int  # how many of these are thinking
 
 
 Part = Piece | Segment
@@ -32,6 +33,11 @@ Part = Piece | Segment
 def length_of(parts: Iterable[Part]) -> int:
     """Number of segments."""
     return sum([part.segments if type(part) is Piece else 1 for part in parts])
+
+
+def thinking_in(parts: Iterable[Part]) -> int:
+    """Number of thinking segments."""
+    return sum([part.thinking if type(part) is Piece else part.kind is Kind.THINKING for part in parts])
 
 
 def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]:
@@ -79,17 +85,23 @@ def segments_of(parts: Sequence[Part], rows: Rows | None) -> tuple[Segment, ...]
 class DeferredPrompt(Prompt):
     """A prompt that extends another by parts which are cut on first use of `own`."""
 
-    __slots__ = ("_parts", "_rows")
+    __slots__ = ("_parts", "_rows", "_thinking")
 
     _parts: tuple[Part, ...]
+    _thinking: int
     _rows: Rows | None
 
     def __init__(self, base: Prompt, parts: tuple[Part, ...], rows: Rows | None) -> None:
         put = object.__setattr__
         put(self, "base", base)
         put(self, "length", base.length + length_of(parts))
+        put(self, "_thinking", thinking_in(parts))
         put(self, "_parts", parts)
         put(self, "_rows", rows)
+
+    def thinking(self) -> int:
+        """How many of the own segments are thinking, known without cutting them."""
+        return self._thinking
 
     def __getattr__(self, name: str) -> Any:
         """Only called for what is not set yet."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-from hitledger.logs.claude_code.blocks import count_of
+from hitledger.logs.claude_code.blocks import count_of, thinking_of
 from hitledger.logs.claude_code.chain import Chain
 from hitledger.logs.claude_code.deferred import Part, Piece, Rows, segments_of_row
 from hitledger.logs.claude_code.request import Request
@@ -63,11 +63,13 @@ class Transcript:
         else:
             self.ledger.known(self._other(number, row, kind, size))
 
-    def _parts(self, number: int, row: Any, size: int, opens_message: bool, count: int) -> tuple[Part, ...]:
+    def _parts(
+        self, number: int, row: Any, size: int, opens_message: bool, count: int, thinking: int = 0
+    ) -> tuple[Part, ...]:
         """What the row puts into the prompt, as a place in the file where that can be read again."""
         if self.reread is None:
             return tuple(segments_of_row(row, number, opens_message))
-        return (Piece(number, self.ledger.bytes_read - size, size, opens_message, count),)
+        return (Piece(number, self.ledger.bytes_read - size, size, opens_message, count, thinking),)
 
     def _chain(self, row: Mapping[str, Any]) -> Chain:
         name = row.get("agentId")
@@ -96,7 +98,7 @@ class Transcript:
             return
         key = f"{message.get('id') or uuid or number}/{row.get('requestId') or ''}"
         content = message.get("content")
-        parts = self._parts(number, row, size, chain.key != key, count_of(content))
+        parts = self._parts(number, row, size, chain.key != key, count_of(content), thinking_of(content))
         if key not in self.requests:
             self._first(chain, key, number, row)
         else:

@@ -1,0 +1,102 @@
+"""Problems that are no break: refused marks, prompts below the minimum, marks that are missing or buy nothing."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from hitledger.causes.case import Confidence, Diagnosis
+from hitledger.causes.catalogue import fix_of
+from hitledger.causes.marks import below_minimum, marked, refused
+from hitledger.chains import Link
+from hitledger.expect import Expectation, len_seconds, lifetime_of
+from hitledger.policies.rules import Algorithm, Rules
+from hitledger.results import Finding
+from hitledger.types import Call, Evidence
+
+
+def findings_of(links: Sequence[Link], expectations: Sequence[Expectation | None], rules: Rules) -> tuple[Finding, ...]:
+    """All findings, in input order."""
+    found: list[tuple[Link, Diagnosis]] = []
+    for link in links:
+        found += [(link, diagnosis) for diagnosis in _of_call(link.call, expectations[link.index], rules)]
+    found += _without_marks(links, expectations)
+    found += _never_read(links, expectations)
+    found += _downgrades(links)
+    return tuple(
+        Finding(
+            call=link.call.id,
+            index=link.index,
+            cause=diagnosis.cause,
+            confidence=diagnosis.confidence,
+            path=diagnosis.path,
+            note=diagnosis.note,
+            fix=fix_of(diagnosis.cause),
+        )
+        for link, diagnosis in sorted(found, key=lambda item: (item[0].index, item[1].cause))
+    )
+
+
+def _of_call(call: Call, expectation: Expectation | None, rules: Rules) -> Iterator[Diagnosis]:
+    if call.status >= 400:
+        rule = rules.pick(call)
+        found = refused(call, rule.max_breakpoints) if rule is not None else None
+        if found is not None:
+            yield found
+        return
+    if expectation is None or call.evidence is not Evidence.EXACT or not expectation.view.marks:
+        return
+    tokens = expectation.view.tokens_at(expectation.view.marks[-1].position)
+    found = below_minimum(call, tokens, expectation.rule.minimum(call.model))
+    if found is not None:
+        yield found
+
+
+def _without_marks(
+    links: Sequence[Link], expectations: Sequence[Expectation | None]
+) -> Iterator[tuple[Link, Diagnosis]]:
+    """A chain of full prompts, long enough to be cached and growing, none of which carries a mark."""
+    for link in links:
+        expectation = expectations[link.index]
+        if link.predecessor is None or expectation is None or link.call.evidence is not Evidence.EXACT:
+            continue
+        before = links[link.predecessor]
+        if expectation.rule.algorithm is not Algorithm.BREAKPOINTS or marked(link.call) or marked(before.call):
+            continue
+        total, minimum = link.call.input_tokens, expectation.rule.minimum(link.call.model)
+        if total is not None and total >= minimum and before.predecessor is None:
+            note = f"{total:,} prompt tokens and no cache mark in this session's requests"
+            yield link, Diagnosis("breakpoint.missing", Confidence.LIKELY, "messages", note)
+
+
+WRITES_BEFORE_JUDGED = 3
+
+
+def _never_read(links: Sequence[Link], expectations: Sequence[Expectation | None]) -> Iterator[tuple[Link, Diagnosis]]:
+    """One-off calls that each write and from whose entries nobody ever reads."""
+    sources = {e.forecast.source for e in expectations if e is not None and e.forecast.source is not None}
+    continued = {link.predecessor for link in links}
+    wasted: dict[tuple[str, ...], list[Link]] = defaultdict(list)
+    for link in links:
+        expectation, usage = expectations[link.index], link.call.usage
+        if expectation is None or usage is None or link.call.evidence is not Evidence.EXACT:
+            continue
+        alone = link.predecessor is None and link.index not in continued and link.index not in sources
+        if alone and usage.cache_write_tokens and usage.cache_read_tokens == 0 and expectation.blocked is None:
+            wasted[expectation.key].append(link)
+    for group in wasted.values():
+        if len(group) >= WRITES_BEFORE_JUDGED:
+            tokens = sum(link.call.usage.cache_write_tokens or 0 for link in group if link.call.usage)
+            note = f"{len(group)} calls wrote {tokens:,} tokens that no call reads"
+            last = marked(group[0].call)
+            path = last[-1].path if last else "(none)"
+            yield group[0], Diagnosis("breakpoint.on_volatile_tail", Confidence.LIKELY, path, note)
+
+
+def _downgrades(links: Sequence[Link]) -> Iterator[tuple[Link, Diagnosis]]:
+    """Writes move to a shorter lifetime within a chain."""
+    for link in links:
+        if link.predecessor is None:
+            continue
+        before, now = lifetime_of(links[link.predecessor].call), lifetime_of(link.call)
+        if before and now and len_seconds(now) < len_seconds(before):
+            note = f"written for {before} before, for {now} from here on"
+            yield link, Diagnosis("ttl.tier_downgrade", Confidence.CERTAIN, "usage", note)
