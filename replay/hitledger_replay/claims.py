@@ -42,10 +42,22 @@ class ClaimCheck:
 
 def check_claim(claimed: str, computed_bytes: int) -> ClaimCheck:
     """Compare a size such as "2.5 GB" with `computed_bytes`. Raises UsageError if the text is no size."""
-    match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,6})?)\s*([KMGT]i?B|B)\s*", claimed, re.IGNORECASE)
-    if match is None or computed_bytes <= 0:
-        raise UsageError(f"{claimed!r} is not a size like '2.5 GB' or '128 KiB'")
-    number, unit = float(match[1]), match[2].upper()
+    number, unit = _split(claimed)
+    if computed_bytes <= 0:
+        raise UsageError("there is nothing to compare a claim with: the computed size is 0")
     readings = {UNITS[unit], BINARY.get(unit, UNITS[unit])}
     ratios = (number * size / computed_bytes for size in readings)
     return ClaimCheck(claimed.strip(), computed_bytes, min(ratios, key=lambda ratio: abs(ratio - 1)))
+
+
+def parse_bytes(text: str) -> int:
+    """A size in bytes, read literally: "80 GB" is 80 * 10^9, "80 GiB" 80 * 2^30. Raises UsageError."""
+    number, unit = _split(text)
+    return int(number * UNITS[unit])
+
+
+def _split(text: str) -> tuple[float, str]:
+    match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT]i?B|B)\s*", text, re.IGNORECASE)
+    if match is None:
+        raise UsageError(f"{text!r} is not a size like '2.5 GB' or '128 KiB'")
+    return float(match[1]), match[2].upper()

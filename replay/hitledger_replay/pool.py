@@ -25,7 +25,7 @@ class BlockPool:
         if num_blocks < 2:
             raise ValueError(f"a pool needs the null block and one more, not {num_blocks}")
         self.num_blocks = num_blocks
-        self.policy: EvictionPolicy = policy or LRU()
+        self.policy: EvictionPolicy = LRU() if policy is None else policy  # an empty policy is falsy
         self.ref_count = [0] * num_blocks
         self._content: list[Hashable | None] = [None] * num_blocks
         self._holders: dict[Hashable, dict[int, None]] = {}

@@ -5,8 +5,8 @@ nothing. `BLOCK_TOKENS` is the default: what kvcache.ai counts.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -50,23 +50,35 @@ def measured(trace: Trace, window: Window) -> slice:
     return slice(trace.num_requests // 2 if window is Window.LAST50 else 0, None)
 
 
-def hit_rate(trace: Trace, outcome: Outcome, definition: Definition, window: Window = Window.ALL) -> Fraction:
-    """Numerator and denominator as one exact fraction (not in lowest terms is not kept; see `hit_and_total`)."""
-    hit, total = hit_and_total(trace, outcome, definition, window)
-    return Fraction(hit) / total if total else Fraction(0)
+@dataclass(frozen=True, slots=True)
+class Count:
+    """`hits` out of `total`, in `unit`. For means: the sum of the requests' rates out of the number of requests."""
+
+    definition: Definition
+    unit: str
+    hits: float
+    total: int
+
+    @property
+    def rate(self) -> float:
+        """hits / total; 0 where nothing was asked."""
+        return self.hits / self.total if self.total else 0.0
+
+    def __add__(self, other: "Count") -> "Count":
+        """The count over both sets of requests; only of one definition."""
+        assert self.definition is other.definition, "counts of two definitions have no sum"
+        return Count(self.definition, self.unit, self.hits + other.hits, self.total + other.total)
 
 
-def hit_and_total(
-    trace: Trace, outcome: Outcome, definition: Definition, window: Window = Window.ALL
-) -> tuple[Fraction, int]:
-    """(hits, out of): tokens, blocks, or for means the sum of the requests' rates and the number of requests."""
+def count_hits(trace: Trace, outcome: Outcome, definition: Definition, window: Window = Window.ALL) -> Count:
+    """What `definition` makes of an outcome, over the requests in `window`."""
     part = measured(trace, Window.LAST50 if definition is Definition.LAST_HALF_TOKENS else window)
-    hit, total = _COLUMNS[definition](trace, outcome.hit_blocks)
-    hit, total = hit[part], total[part]
-    if definition in (Definition.MEAN_TOKENS, Definition.MEAN_BLOCKS):
+    columns, unit = _COLUMNS[definition]
+    hit, total = (column[part] for column in columns(trace, outcome.hit_blocks))
+    if unit == "requests":
         some = total > 0
-        return Fraction(float((hit[some] / total[some]).sum())), len(total)
-    return Fraction(int(hit.sum())), int(total.sum())
+        return Count(definition, unit, float((hit[some] / total[some]).sum()), len(total))
+    return Count(definition, unit, int(hit.sum()), int(total.sum()))
 
 
 def _tokens(trace: Trace, hit_blocks: Ints) -> tuple[Ints, Ints]:
@@ -81,11 +93,11 @@ def _blocks(trace: Trace, hit_blocks: Ints) -> tuple[Ints, Ints]:
     return hit_blocks, trace.num_blocks
 
 
-_COLUMNS: dict[Definition, Callable[[Trace, Ints], tuple[Ints, Ints]]] = {
-    Definition.BLOCK_TOKENS: _tokens,
-    Definition.CAPPED_TOKENS: _capped,
-    Definition.BLOCKS: _blocks,
-    Definition.MEAN_TOKENS: _tokens,
-    Definition.MEAN_BLOCKS: _blocks,
-    Definition.LAST_HALF_TOKENS: _tokens,
+_COLUMNS: dict[Definition, tuple[Callable[[Trace, Ints], tuple[Ints, Ints]], str]] = {
+    Definition.BLOCK_TOKENS: (_tokens, "tokens"),
+    Definition.CAPPED_TOKENS: (_capped, "tokens"),
+    Definition.BLOCKS: (_blocks, "blocks"),
+    Definition.MEAN_TOKENS: (_tokens, "requests"),
+    Definition.MEAN_BLOCKS: (_blocks, "requests"),
+    Definition.LAST_HALF_TOKENS: (_tokens, "tokens"),
 }

@@ -1,1 +1,51 @@
 """Traces: sequences of prompts as block ids, read from the formats other projects publish and from our own audits."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from hitledger.errors import NothingToReadError
+from hitledger_replay.errors import TraceError
+from hitledger_replay.traces.audit import BLOCK_SIZE as AUDIT_BLOCK_SIZE
+from hitledger_replay.traces.audit import read_audit
+from hitledger_replay.traces.kvtester import read_kvtester
+from hitledger_replay.traces.mooncake import read_mooncake
+from hitledger_replay.traces.trace import Trace
+
+HEAD_BYTES = 1 << 16
+
+
+def read_traces(paths: Iterable[str], block_size: int | None = None) -> Iterator[Trace]:
+    """Read files and folders (their *.json and *.jsonl) one after the other; one trace is in memory at a time.
+
+    `block_size` is the one to simulate: a trace in finer blocks is coarsened. Raises NothingToReadError for a path
+    with no trace and TraceError for two traces of one name.
+    """
+    seen: set[str] = set()
+    for path in _files(paths):
+        trace = read_trace(path, block_size)
+        if trace.name in seen:
+            raise TraceError(f"{path.name}: a second trace with the id {trace.name!r}; give each trace once")
+        seen.add(trace.name)
+        yield trace if block_size in (None, trace.block_size) else trace.coarsen(int(block_size or 0))
+
+
+def read_trace(path: Path, block_size: int | None = None) -> Trace:
+    """Read one file, its format decided by its first bytes."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if b'"hash_id_scope"' in head or b'"requests"' in head:
+        return read_kvtester(path)
+    if path.suffix == ".jsonl" or b'"hash_ids"' in head:
+        return read_mooncake(path)
+    return read_audit(path, block_size or AUDIT_BLOCK_SIZE)
+
+
+def _files(paths: Iterable[str]) -> Iterator[Path]:
+    for name in paths:
+        path = Path(name)
+        found = (
+            sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
+        )
+        if not found or not found[0].is_file():
+            raise NothingToReadError(f"{name}: no trace there (*.json or *.jsonl)")
+        yield from found

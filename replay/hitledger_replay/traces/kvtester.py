@@ -36,9 +36,7 @@ def conversation_trace(conversation: Any, path: Path) -> Trace:
     rows = list(_requests(builder, conversation["requests"], 0.0, 0))
     _check_order(builder, rows)
     for position, (time, agent, row) in sorted(enumerate(rows, 1), key=lambda item: item[1][0]):
-        if not isinstance(row.get("out", 0), int) or row.get("out", 0) < 0:
-            raise builder.fail(position, f"output length {row['out']!r} is not a number of tokens")
-        builder.add(position, row.get("hash_ids"), row.get("in"), time, agent)
+        builder.add(position, row.get("hash_ids"), (row.get("in"), row.get("out", 0)), time, agent)
     warm = [conversation.get(field) for field in ("tool_tokens", "system_tokens")]
     return builder.build(sum(tokens for tokens in warm if isinstance(tokens, int) and tokens > 0))
 

@@ -5,6 +5,7 @@ row. Without it blocks are 512 tokens, the last one partial. Sessions are not na
 blocks of an earlier one continues its session.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def read_mooncake(path: Path, block_size: int | None = None) -> Trace:
                 if isinstance(timestamp, int | float) and not isinstance(timestamp, bool)
                 else timestamp
             )
-            builder.add(number, row.get("hash_ids"), row.get("input_length"), time)
+            builder.add(number, row.get("hash_ids"), (row.get("input_length"), row.get("output_length", 0)), time)
     trace = (builder or TraceBuilder(path.stem, path.name, BLOCK_SIZE)).build()
     return _with_sessions(trace)
 
@@ -57,8 +58,6 @@ def _row(builder: TraceBuilder, number: int, line: bytes) -> dict[str, Any]:
         raise builder.fail(number, f"not JSON: {error}") from error
     if not isinstance(row, dict):
         raise builder.fail(number, f"a {type(row).__name__}, not an object")
-    if not isinstance(row.get("output_length", 0), int) or row.get("output_length", 0) < 0:
-        raise builder.fail(number, f"output length {row['output_length']!r} is not a number of tokens")
     return row
 
 
@@ -80,4 +79,4 @@ def _with_sessions(trace: Trace) -> Trace:
         if len(blocks) and not seen[blocks[-1]]:
             owner[blocks[-1]] = sessions[request]
         seen[blocks] = True
-    return Trace(trace.name, trace.block_size, trace.keys, trace.starts, trace.input_tokens, sessions, trace.times)
+    return replace(trace, sessions=sessions)

@@ -1,11 +1,12 @@
 """A trace in columns, and the builder that checks each row on the way in."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hitledger.errors import UsageError
 from hitledger_replay.errors import TraceError
 from hitledger_replay.traces.keys import chained_keys
 
@@ -22,6 +23,7 @@ class Trace:
     keys          int64[N]: one number for each different block *with all blocks in front of it*, from 0
     starts        int64[R + 1]: request r has keys[starts[r] : starts[r + 1]]
     input_tokens  int64[R]: prompt length; the last block is partial if the blocks hold more than that
+    output_tokens int64[R]: generated tokens; they are in no block unless a later prompt repeats them
     sessions      int64[R]: which session a request belongs to
     times         float64[R]: seconds, ascending
     """
@@ -31,6 +33,7 @@ class Trace:
     keys: Keys
     starts: Ints
     input_tokens: Ints
+    output_tokens: Ints
     sessions: Ints
     times: npt.NDArray[np.float64]
     warm_tokens: int = 0
@@ -54,6 +57,38 @@ class Trace:
         """The keys of one request."""
         return self.keys[self.starts[request] : self.starts[request + 1]]
 
+    def select(self, requests: Ints) -> "Trace":
+        """The trace of some requests only, in the same order; keys keep their numbers."""
+        parts = [self.blocks(request) for request in requests.tolist()]
+        starts = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in parts], out=starts[1:])
+        return replace(
+            self,
+            keys=np.concatenate([*parts, np.zeros(0, dtype=np.int64)]),
+            starts=starts,
+            input_tokens=self.input_tokens[requests],
+            output_tokens=self.output_tokens[requests],
+            sessions=self.sessions[requests],
+            times=self.times[requests],
+        )
+
+    def coarsen(self, block_size: int) -> "Trace":
+        """The same trace in larger blocks: each stands for `block_size // self.block_size` of ours, whole ones only.
+
+        A last block that is partial stays one if ours cover the prompt. Raises UsageError if the sizes do not divide.
+        """
+        factor, rest = divmod(block_size, self.block_size)
+        if rest or factor < 1:
+            raise UsageError(f"{self.name}: blocks of {self.block_size} tokens cannot become blocks of {block_size}")
+        counts = self.num_blocks
+        first = np.repeat(self.starts[:-1], counts)
+        place = np.arange(len(self.keys)) - first
+        covered = np.repeat(counts * self.block_size >= self.input_tokens, counts)
+        last = place == np.repeat(counts, counts) - 1
+        kept = ((place + 1) % factor == 0) | (last & covered)
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return replace(self, block_size=block_size, keys=self.keys[kept], starts=starts)
+
 
 class TraceBuilder:
     """Collects rows; every complaint names the file and the row. `place` is what to call a row, such as "line"."""
@@ -64,6 +99,7 @@ class TraceBuilder:
         self._ids: list[npt.NDArray[np.int64]] = []
         self._rows: list[int] = []
         self._tokens: list[int] = []
+        self._outputs: list[int] = []
         self._times: list[float] = []
         self._sessions: list[int] = []
         self._num_blocks = 0
@@ -72,10 +108,17 @@ class TraceBuilder:
         """The error to raise about a row."""
         return TraceError(f"{self.file}, {self.place} {row}: {message}")
 
-    def add(self, row: int, ids: Any, input_tokens: Any, time: Any, session: int = -1) -> None:
-        """Add one request. Raises TraceError for lengths, ids and times that cannot be."""
+    def add(self, row: int, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = -1) -> None:
+        """Add one request of (input, output) tokens. Raises TraceError for lengths, ids and times that cannot be."""
+        input_tokens, output_tokens = lengths
         if isinstance(input_tokens, bool) or not isinstance(input_tokens, int) or not 0 < input_tokens <= MAX_TOKENS:
             raise self.fail(row, f"input length {input_tokens!r} is not a positive number of tokens")
+        if (
+            isinstance(output_tokens, bool)
+            or not isinstance(output_tokens, int)
+            or not 0 <= output_tokens <= MAX_TOKENS
+        ):
+            raise self.fail(row, f"output length {output_tokens!r} is not a number of tokens")
         blocks = self._block_ids(row, ids)
         full, rest = divmod(input_tokens, self.block_size)
         if not full <= len(blocks) <= full + (rest > 0):
@@ -90,6 +133,7 @@ class TraceBuilder:
         self._ids.append(blocks)
         self._rows.append(row)
         self._tokens.append(input_tokens)
+        self._outputs.append(output_tokens)
         self._times.append(float(time))
         self._sessions.append(session)
 
@@ -106,9 +150,11 @@ class TraceBuilder:
             raise self.fail(
                 self._rows[repeated], "a block id occurs twice; the id stands for the whole prefix, so it cannot"
             )
-        tokens, times = np.array(self._tokens, dtype=np.int64), np.array(self._times)
-        sessions = np.array(self._sessions, dtype=np.int64)
-        return Trace(self.name, self.block_size, keys, starts, tokens, sessions, times, warm_tokens)
+        tokens, outputs, sessions = (
+            np.array(column, dtype=np.int64) for column in (self._tokens, self._outputs, self._sessions)
+        )
+        times = np.array(self._times)
+        return Trace(self.name, self.block_size, keys, starts, tokens, outputs, sessions, times, warm_tokens)
 
     def _block_ids(self, row: int, ids: Any) -> npt.NDArray[np.int64]:
         if not isinstance(ids, list):

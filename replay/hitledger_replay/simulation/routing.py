@@ -1,0 +1,57 @@
+"""Several backends that share nothing: which one serves a request decides what it can reuse."""
+
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from hitledger_replay.traces.trace import Trace
+
+Ints = npt.NDArray[np.int64]
+
+
+class Routing(StrEnum):
+    """ROUND_ROBIN in turn; STICKY by session; CACHE_AWARE to the longest prefix the router sent there before."""
+
+    ROUND_ROBIN = "round-robin"
+    STICKY = "sticky"
+    CACHE_AWARE = "cache-aware"
+
+
+def assign(trace: Trace, backends: int, routing: Routing) -> Ints:
+    """int64[R]: the backend of each request.
+
+    STICKY gives a new session the backend with the fewest sessions. CACHE_AWARE remembers all it sent, as a router's
+    prefix index does; among equals it takes the backend that got the fewest tokens.
+    """
+    if routing is Routing.ROUND_ROBIN:
+        return np.arange(trace.num_requests, dtype=np.int64) % backends
+    if routing is Routing.STICKY:
+        _, session = np.unique(trace.sessions, return_inverse=True)
+        first = np.full(int(session.max()) + 1, -1, dtype=np.int64)
+        for request, number in enumerate(session.tolist()):
+            if first[number] < 0:
+                first[number] = request
+        turn = np.argsort(np.argsort(first))
+        return np.asarray(turn[session] % backends, dtype=np.int64)
+    return _cache_aware(trace, backends)
+
+
+def _cache_aware(trace: Trace, backends: int) -> Ints:
+    sent = np.zeros((backends, trace.num_keys), dtype=np.bool_)
+    load = [0] * backends
+    chosen = np.zeros(trace.num_requests, dtype=np.int64)
+    for request in range(trace.num_requests):
+        blocks = trace.blocks(request)
+        prefixes = np.logical_and.accumulate(sent[:, blocks], axis=1).sum(axis=1)
+        backend = min(range(backends), key=lambda b: (-int(prefixes[b]), load[b]))
+        chosen[request] = backend
+        load[backend] += int(trace.input_tokens[request])
+        sent[backend, blocks] = True
+    return chosen
+
+
+def by_backend(trace: Trace, assignment: Ints, backends: int) -> list[tuple[Ints, Trace]]:
+    """For each backend that serves any: the requests it gets and the trace of them."""
+    parts = [np.flatnonzero(assignment == backend) for backend in range(backends)]
+    return [(requests, trace.select(requests)) for requests in parts if len(requests)]

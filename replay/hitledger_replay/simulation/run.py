@@ -1,0 +1,93 @@
+"""Run a plan on a trace: one outcome for each policy and capacity."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from hitledger.errors import UsageError
+from hitledger_replay.eviction import LFU, S3FIFO, SLRU, LeafLRU
+from hitledger_replay.eviction.protocol import EvictionPolicy
+from hitledger_replay.moves import Tier
+from hitledger_replay.simulation.belady import belady_hit_blocks
+from hitledger_replay.simulation.fifo import fifo_hit_blocks
+from hitledger_replay.simulation.lifetime import lifetime_hit_blocks
+from hitledger_replay.simulation.outcome import Outcome
+from hitledger_replay.simulation.plan import Plan, Policy
+from hitledger_replay.simulation.pooled import pooled_hit_blocks
+from hitledger_replay.simulation.routing import assign, by_backend
+from hitledger_replay.simulation.stack import lru_hit_blocks
+from hitledger_replay.simulation.tiered import tiered_hit_blocks
+from hitledger_replay.tiers import TierStack
+from hitledger_replay.traces.trace import Trace
+
+Ints = npt.NDArray[np.int64]
+NO_LIMIT = 1 << 60
+PROTECTED_SHARE = 0.8
+"""Part of the capacity that SLRU protects, as in its first description and in common caches."""
+
+
+def simulate(trace: Trace, plan: Plan) -> Iterator[Outcome]:
+    """Every outcome the plan asks for. With several backends each has the capacity for itself."""
+    parts = [(np.arange(trace.num_requests), trace)]
+    if plan.backends > 1:
+        parts = by_backend(trace, assign(trace, plan.backends, plan.routing), plan.backends)
+    for policy in plan.policies:
+        capacities = (None,) if policy is Policy.LIFETIME else plan.blocks(trace.block_size)
+        hits = np.zeros((len(capacities), trace.num_requests), dtype=np.int64)
+        for requests, part in parts:
+            hits[:, requests] = _hit_blocks(part, policy, capacities, plan.lifetime_seconds)
+        for capacity, row in zip(capacities, hits, strict=True):
+            yield Outcome(policy, capacity, row)
+
+
+def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tier, Ints]]]:
+    """LRU on the device with host and disk below, for each limited capacity: all hits, and the hits of each tier."""
+    if plan.policies != (Policy.LRU,) or plan.backends > 1:
+        raise UsageError("tiers are simulated for LRU on one backend")
+    for capacity in plan.blocks(trace.block_size):
+        if capacity is None:
+            raise UsageError("tiers below the device need a limited device: give --capacity-blocks")
+        found = tiered_hit_blocks(trace, capacity, TierStack(plan.host_blocks, plan.disk_blocks))
+        yield Outcome(Policy.LRU, capacity, np.sum([*found.values()], axis=0)), found
+
+
+def _hit_blocks(trace: Trace, policy: Policy, capacities: tuple[int | None, ...], lifetime: float) -> Ints:
+    """int64[len(capacities), R]."""
+    if policy is Policy.LIFETIME:
+        return lifetime_hit_blocks(trace, lifetime).reshape(1, -1)
+    if policy is Policy.LRU:
+        return lru_hit_blocks(trace, np.array([NO_LIMIT if c is None else c for c in capacities]))
+    rows: list[Ints] = [_limited(trace, policy, c) if c is not None else _unlimited(trace) for c in capacities]
+    return np.stack(rows)
+
+
+def _unlimited(trace: Trace) -> Ints:
+    """Where nothing is evicted, no policy differs from another."""
+    return lru_hit_blocks(trace, np.array([NO_LIMIT]))[0]
+
+
+def _limited(trace: Trace, policy: Policy, capacity: int) -> Ints:
+    if policy is Policy.BELADY:
+        return belady_hit_blocks(trace, capacity)
+    if policy is Policy.FIFO:
+        return fifo_hit_blocks(trace, capacity)
+    return pooled_hit_blocks(trace, min(capacity, trace.num_keys + 1), _pool_policy(trace, policy, capacity))
+
+
+def _pool_policy(trace: Trace, policy: Policy, capacity: int) -> EvictionPolicy:
+    if policy is Policy.LFU:
+        return LFU()
+    if policy is Policy.SLRU:
+        return SLRU(int(capacity * PROTECTED_SHARE))
+    if policy is Policy.S3_FIFO:
+        return S3FIFO(capacity)
+    assert policy is Policy.LEAF_LRU, "all other policies have simulators of their own"
+    return LeafLRU(parents(trace).__getitem__)
+
+
+def parents(trace: Trace) -> dict[object, int]:
+    """The key in front of each key; -1 for first blocks."""
+    before = np.concatenate([[-1], trace.keys[:-1]])
+    before[trace.starts[:-1][trace.starts[:-1] < len(trace.keys)]] = -1
+    return dict(zip(trace.keys.tolist(), before.tolist(), strict=True))

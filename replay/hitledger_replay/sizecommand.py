@@ -1,0 +1,63 @@
+"""`hitledger size`: options to a question, the question to a report, the report to lines."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hitledger.errors import UsageError
+from hitledger_replay.claims import check_claim, parse_bytes
+from hitledger_replay.dtypes import kv_dtype as find_dtype
+from hitledger_replay.modelconfig import read_spec
+from hitledger_replay.sizereport import SizeQuestion, size_report
+from hitledger_replay.sizing import Layout
+
+
+def run(
+    config: str,
+    load: tuple[int, int, int],
+    kv_dtype: str,
+    layout: tuple[int, int, str],
+    memory: tuple[str, str],
+    claim: str,
+) -> dict[str, Any]:
+    """`load` is (tokens, sequences, tensor-parallel ranks); `layout` (block size, alignment, workspace); `memory` (of a
+    rank, weights on it), sizes as text such as "80GB". Raises UsageError for a size or number that is none.
+    """
+    spec = read_spec(config)
+    block_size, alignment, workspace = layout
+    if block_size < 1 or alignment < 1:
+        raise UsageError("the block size and the alignment must be at least 1")
+    sizes = [parse_bytes(text) if text else None for text in memory]
+    tokens, sequences, ranks = load
+    report = size_report(
+        spec,
+        find_dtype(kv_dtype or spec.dtype),
+        Layout(block_size, alignment, parse_bytes(workspace) if workspace else 0),
+        SizeQuestion(tokens, sequences, ranks, memory_bytes=sizes[0], weight_bytes=sizes[1]),
+    )
+    if claim:
+        check = check_claim(claim, report["logical_bytes"])
+        report["claim"] = {"text": check.describe(), "ratio": check.ratio, "holds": check.holds}
+    return report
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """What is printed."""
+    ranks = report["tensor_parallel"]
+    yield f"{report['model']} ({report['model_type']}), KV cache in {report['kv_dtype']}"
+    for group in report["layers"]:
+        window = f", last {group['window']:,} tokens" if group["window"] else ""
+        state = f", {group['state_bytes']:,} bytes a sequence" if group["state_bytes"] else ""
+        yield f"  {group['num_layers']} layers {group['kind']}: {group['bytes_per_token_per_layer']:,} bytes a token{window}{state}"
+    yield f"per token        {report['bytes_per_token']:>20,} bytes"
+    if ranks > 1:
+        copies = report["bytes_per_token_all_ranks"] / report["bytes_per_token"]
+        yield f"per token, rank  {report['bytes_per_token_per_rank'][0]:>20,} bytes; {ranks} ranks hold {copies:g} copies"
+    load = f"{report['sequences']:,} x {report['tokens']:,} tokens"
+    yield f"logical          {report['logical_bytes']:>20,} bytes = {report['logical_bytes'] / 2**30:.2f} GiB for {load}"
+    for name, value in report["physical"].items():
+        yield f"  physical {name:<18}{value:>16,} bytes a rank"
+    if report["capacity"]:
+        yield from (f"  {name:<27}{value:>16,}" for name, value in report["capacity"].items())
+    if "claim" in report:
+        yield report["claim"]["text"]
+    yield f"out of memory: {report['checklist']['oom_source']}; evidence: {report['checklist']['evidence']}"
