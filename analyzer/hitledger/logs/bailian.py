@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hitledger.logs.fields import count, mapping, text
+from hitledger.logs.fields import count, mapping
 from hitledger.logs.files import LogFile
 from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
@@ -65,6 +65,5 @@ def _call(fields: Mapping[str, Any], place: Place, roots: dict[int, int], prompt
         started_at=EPOCH + timedelta(seconds=min(max(float(at or 0), 0.0), 1e9)),
         usage=Usage(given, None, None, count(fields.get("output_length"))),
         engine=EngineHint("trace", BLOCK_TOKENS),
-        purpose=text(fields.get("type")),
         notes=(NOTE,),
     )

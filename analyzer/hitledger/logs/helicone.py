@@ -86,6 +86,7 @@ def _call(record: Mapping[str, Any], place: Place, layout: Layout) -> Call:
     figures = {name: record[name] for name in FIGURES if count(record.get(name)) is not None}
     status = count(record.get("response_status", record.get("status"))) or 200
     usage, notes = read_usage(own) if own else read_usage(figures, inclusive=provider not in EXCLUSIVE)
+    usage, notes = (None, ()) if status >= 400 else (usage, notes)  # the table has zeros there
     started = instant(record.get("request_created_at"))
     properties = mapping(record.get("request_properties")) or mapping(record.get("properties"))
     return Call(
@@ -98,7 +99,7 @@ def _call(record: Mapping[str, Any], place: Place, layout: Layout) -> Call:
         served_model=first_text(record.get("response_model"), response.get("model")),
         evidence=Evidence.EXACT if len(prompt) else Evidence.USAGE_ONLY,
         prompt=prompt,
-        api=api or "",
+        api=api or "" if len(prompt) else "",
         started_at=started,
         first_token_at=after(started, record.get("time_to_first_token") or None),
         ended_at=after(started, record.get("delay_ms", record.get("latency"))),

@@ -13,6 +13,10 @@ from hitledger.usage_fields import Part, name_of
 Key = tuple[str, str]
 
 
+# A span can hold the provider's own usage object: its names say what they mean, and nothing about the span's writer.
+OWN_NAMES = frozenset({"input_tokens", "prompt_tokens", "prompt_token_count", "inputTokens", "promptTokenCount"})
+
+
 class Emitters:
     """What is known of each emitter's convention."""
 
@@ -32,6 +36,8 @@ class Emitters:
 
         `usual` is the convention that the format documents.
         """
+        if OWN_NAMES & usage.keys():
+            return None, ()
         proofs = self._proofs.get(_key(span), set())
         if len(proofs) == 1:
             return next(iter(proofs)), ()
@@ -62,6 +68,8 @@ def _parts(usage: Mapping[str, Any]) -> dict[Part, int]:
 
 
 def _proof(usage: Mapping[str, Any]) -> bool | None:
+    if OWN_NAMES & usage.keys():
+        return None
     parts = _parts(usage)
     cached = parts.get(Part.READ, 0) + parts.get(Part.WRITE, 0)
     given = parts.get(Part.INPUT)

@@ -5,6 +5,7 @@ of `output`). And where a span came without figures, Langfuse fills them in by r
 such figures are no report of the provider and are left out here.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -29,19 +30,23 @@ def is_trace(value: Mapping[str, Any]) -> bool:
 
 def is_observation(value: Any) -> bool:
     """One observation."""
-    return (
-        isinstance(value, Mapping)
-        and "traceId" in value
-        and isinstance(value.get("type"), str)
-        and "startTime" in value
-    )
+    if not isinstance(value, Mapping) or not isinstance(value.get("type"), str):
+        return False
+    return ("traceId" in value and "startTime" in value) or ("trace_id" in value and "start_time" in value)
 
 
 def spans(value: Mapping[str, Any]) -> Iterator[Span | str]:
     """The observations of a trace, or the one observation."""
     trace = mapping(value.get("trace")) or value
     for record in value["observations"] if is_trace(value) else (value,):
-        yield _span(record, trace) if isinstance(record, Mapping) and record.get("id") else "no observation"
+        yield _span(_camel(record), trace) if isinstance(record, Mapping) and record.get("id") else "no observation"
+
+
+def _camel(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Exports to a bucket write `parent_observation_id`, all others `parentObservationId`."""
+    if "traceId" in record:
+        return record
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), str(name)): value for name, value in record.items()}
 
 
 def _span(record: Mapping[str, Any], trace: Mapping[str, Any]) -> Span:
@@ -86,8 +91,10 @@ def usage(span: Span) -> Mapping[str, Any]:
 
 def was_estimated(span: Span) -> bool:
     """Whether the figures are Langfuse's own count: the span came over OTel, and without any figure."""
-    metadata = mapping(parsed(span.attributes[RECORD].get("metadata")))
-    attributes = mapping(metadata.get("attributes"))
+    record = span.attributes[RECORD]
+    if "providedUsageDetails" in record:
+        return not record["providedUsageDetails"]
+    attributes = mapping(mapping(parsed(record.get("metadata"))).get("attributes"))
     foreign = bool(span.scope) and not span.scope.startswith(SDK_SCOPE)
     return foreign and bool(attributes) and not any(name.startswith(USAGE_ATTRIBUTES) for name in attributes)
 
