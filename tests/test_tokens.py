@@ -92,7 +92,12 @@ def test_segments_without_countable_text_are_estimated(counter: TokenCounter) ->
     assert counter.count(segment(None, chars=10 * CHARS_PER_TOKEN + 1), "gpt-5") == 11
     assert counter.count(segment(None, Kind.HIDDEN, chars=0), "gpt-5") == 0
     assert counter.count(segment('{"type":"image"}', Kind.IMAGE), "gpt-5") == IMAGE_TOKENS
-    assert counter.count(segment('{"source":{"type":"base64"}}', Kind.DOCUMENT), "gpt-5") == 2250
+    pages = '{"type":"document","source":{"data":"blake2b:%s:310000"}}' % ("0" * 32)
+    assert counter.count(segment(pages, Kind.DOCUMENT), "gpt-5") == 3 * 2250
+    result = '[{"type":"image","data":"blake2b:%s:9000"}]' % ("0" * 32)
+    around = len(counter.ids('[{"type":"image","data":""}]'))
+    assert counter.count(segment(result, Kind.TOOL_RESULT), "gpt-5") == around + IMAGE_TOKENS
+    assert counter.count(segment(result, Kind.TEXT), "gpt-5") == len(counter.ids(result))
     assert counter.count(segment("plain words", Kind.DOCUMENT), "gpt-5") == 2
 
 

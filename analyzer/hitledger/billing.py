@@ -88,7 +88,7 @@ def _priced(call: Call, usage: Usage, rates: Rates, source: CostSource) -> Cost:
         notes += [note for note in (rate.note, _assumption(write, rates)) if note]
     if usage.output_tokens and rates.output is None:
         raise UnknownPrice(call.model, call.provider, "no price for generated tokens")
-    output = (usage.output_tokens or 0) * (rates.output or 0)
+    output = (usage.output_tokens or 0) * (rates.output or Decimal(0))
     if usage.output_tokens is None:
         notes.append("output not reported: the cost is a lower bound")
     return Cost(uncached + read + written + output, source, uncached, read, written, output, tuple(notes))

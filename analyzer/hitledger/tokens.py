@@ -1,5 +1,6 @@
 """Token counts of segments: each distinct segment is tokenized once, whatever the number of calls that send it."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,6 +17,7 @@ CHARS_PER_TOKEN = 4  # English text (OpenAI help, "What are tokens"); for texts 
 IMAGE_TOKENS = 1600  # Anthropic vision guide: the most that an image costs before it is scaled down
 PAGE_TOKENS = 2250  # Anthropic PDF guide: 1,500 to 3,000 a page
 CHARS_PER_PAGE = 100_000  # base64 of a page of an ordinary PDF; a rough guess
+_BINARY = re.compile(r"blake2b:[0-9a-f]{32}:(\d{1,12})")  # what a layout leaves of base64 data: digest and length
 DIGITS_PER_ID = 6  # "123456," less the comma
 
 
@@ -114,11 +116,13 @@ class TokenCounter:
             return segment.chars // DIGITS_PER_ID if text is None else text.count(",") + 1 if text else 0
         if segment.kind is Kind.IMAGE:
             return IMAGE_TOKENS
-        if segment.kind is Kind.DOCUMENT and (text is None or '"base64"' in text or "data:" in text[:200]):
-            return PAGE_TOKENS * max(1, round(segment.chars / CHARS_PER_PAGE))
         if text is None:
             return -(-segment.chars // CHARS_PER_TOKEN)
-        return len(self._vocabulary(model).ids(text))
+        if segment.kind not in (Kind.DOCUMENT, Kind.TOOL_RESULT) or not (data := _BINARY.findall(text)):
+            return len(self._vocabulary(model).ids(text))
+        if segment.kind is Kind.DOCUMENT:
+            return sum(PAGE_TOKENS * max(1, round(int(chars) / CHARS_PER_PAGE)) for chars in data)
+        return len(self._vocabulary(model).ids(_BINARY.sub("", text))) + IMAGE_TOKENS * len(data)
 
     def _vocabulary(self, model: str) -> Vocabulary:
         key = self._key(model)

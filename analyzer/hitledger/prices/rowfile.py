@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hitledger.errors import HitledgerError
+from hitledger.prices.rates import DEFAULT_LIFETIMES
 from hitledger.prices.rows import (
     AliasRow,
     HolidayRow,
@@ -168,7 +169,9 @@ def _price(fields: Fields, own: bool) -> PriceRow:
     writes = fields.raw.pop("cache_write", {})
     lifetimes = writes if isinstance(writes, dict) else {"": writes}
     inner = Fields(f"{fields.where}, cache_write", lifetimes)
-    rates += [(f"cache_write:{lifetime}", inner.number(lifetime)) for lifetime in lifetimes]
+    for lifetime in tuple(lifetimes):
+        name = "" if lifetime in DEFAULT_LIFETIMES else lifetime
+        rates.append((f"cache_write:{name}", inner.number(lifetime)))
     if not rates:
         raise fields.error("gives no rate")
     above = fields.take("above", int, 0)

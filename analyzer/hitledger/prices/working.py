@@ -30,10 +30,8 @@ class Working:
         self._take_list(use_its_windows=not windows)
         self._take_rows("", above)
         if "input" not in self.rate:
-            reason = "the price list does not have it" if self.listed is None else "it has no price per token"
-            raise UnknownPrice(self.key.model, self.key.provider, reason)
-        for part in filter(None, self.key.tier.split("+")):
-            self._take_tier(part, above)
+            raise self._unknown("the price list does not have it")
+        self._take_tiers(tuple(filter(None, self.key.tier.split("+"))), above)
         for row in windows:
             self._take_window(row)
         self._complete_writes()
@@ -55,21 +53,30 @@ class Working:
             self._use(row.scope)
         return bool(usable)
 
-    def _take_tier(self, part: str, above: int) -> None:
-        modifiers = [
-            row for file in self.files for row in file.modifiers if row.tier == part and row.scope.holds(self.day)
-        ]
-        own = [row for row in modifiers if row.scope.own]
+    def _take_tiers(self, parts: tuple[str, ...], above: int) -> None:
+        """Tiers with prices of their own first, then those that multiply: they stack."""
+        priced = [part for part in parts if self._take_priced_tier(part, above)]
+        if len(priced) > 1:
+            raise self._unknown(f"prices of the tiers {' and '.join(priced)} together are not known")
+        for part in parts:
+            if part not in priced:
+                rows = self._modifiers(part)
+                if not rows:
+                    raise self._unknown(f"no price for the tier {part!r} on {self.day}")
+                self._multiply(rows[-1].factor, rows[-1].scope)
+
+    def _take_priced_tier(self, part: str, above: int) -> bool:
+        """Take the prices of a tier from rows or list, unless the user's file has a factor for it."""
         if self._take_rows(part, above):
-            return
-        if own:
-            self._multiply(own[-1])
-        elif self.listed is not None and self.listed.tier(part):
-            self._take_listed_tier(part, self.listed)
-        elif modifiers:
-            self._multiply(modifiers[-1])
-        else:
-            raise UnknownPrice(self.key.model, self.key.provider, f"no price for the tier {part!r} on {self.day}")
+            return True
+        if self.listed is None or not self.listed.tier(part) or any(row.scope.own for row in self._modifiers(part)):
+            return False
+        self._take_listed_tier(part, self.listed)
+        return True
+
+    def _modifiers(self, part: str) -> list[ModifierRow]:
+        every = [row for file in self.files for row in file.modifiers]
+        return [row for row in every if row.tier == part and row.scope.holds(self.day)]
 
     def _take_listed_tier(self, part: str, listed: ListedModel) -> None:
         """The list's rates for the tier. Before their first day: in the ratio that they had to the standard then."""
@@ -97,17 +104,16 @@ class Working:
             return
         named = [h for file in self.files for h in file.holidays if h.name == row.holidays]
         if row.open(self.at, frozenset(day for h in named for day in h.days)):
-            self._multiply_by(row.factor)
-            self._use(row.scope)
+            self._multiply(row.factor, row.scope)
         if named and self.day > max(h.known_to for h in named):
             self.notes.append(f"holidays are known to {max(h.known_to for h in named)} only")
 
-    def _multiply(self, row: ModifierRow) -> None:
-        self._multiply_by(row.factor)
-        self._use(row.scope)
-
-    def _multiply_by(self, factor: Decimal) -> None:
+    def _multiply(self, factor: Decimal, scope: Scope) -> None:
         self.rate = {name: rate * factor for name, rate in self.rate.items()}
+        self._use(scope)
+
+    def _unknown(self, reason: str) -> UnknownPrice:
+        return UnknownPrice(self.key.model, self.key.provider, reason)
 
     def _complete_writes(self) -> None:
         for file in self.files:
