@@ -49,6 +49,7 @@ class FirstFix:
     breaks: str
     cost: str
     fix: str
+    worst: int  # rank of its worst break, from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ def _parts(audit: Audit) -> tuple[Part, ...]:
 
 def _first(audit: Audit) -> FirstFix | None:
     for cause, group in causes(audit.breaks).items():
-        worst = next(found for found in audit.breaks if found.cause == cause)
+        rank, worst = next((rank, found) for rank, found in enumerate(audit.breaks, 1) if found.cause == cause)
         cost = figures.usd(group.break_cost, group.certainty)
         tokens = figures.plural(group.rebilled_tokens, "token")
         return FirstFix(
@@ -201,6 +202,7 @@ def _first(audit: Audit) -> FirstFix | None:
             figures.plural(group.breaks, "break"),
             cost if group.break_cost is not None else f"{figures.SIGN[group.certainty]}{tokens}",
             shown(worst.fix, PROSE),
+            rank,
         )
     return None
 
