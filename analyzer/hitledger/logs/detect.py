@@ -3,7 +3,7 @@
 from hitledger.errors import NothingToReadError
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
-from hitledger.logs.registry import Reader, reader_of, readers
+from hitledger.logs.registry import Reader, distinct_readers, reader_of, readers
 
 
 def detect(file: LogFile, format_name: str | None = None) -> Reader:
@@ -16,13 +16,17 @@ def detect(file: LogFile, format_name: str | None = None) -> Reader:
         raise NothingToReadError("empty")
     if format_name is not None:
         return reader_of(format_name)
-    claims = [reader for reader in readers() if reader.sniff(file)]
+    claims = _claims(file, distinct_readers()) or _claims(file, readers())
     if len(claims) == 1:
         return claims[0]
     if claims:
         names = " and ".join(reader.format for reader in claims)
         raise NothingToReadError(f"read by {names}: say which with --format")
     raise NothingToReadError(f"unknown format{_first_damage(file)}")
+
+
+def _claims(file: LogFile, asked: tuple[Reader, ...]) -> list[Reader]:
+    return [reader for reader in asked if reader.sniff(file)]
 
 
 def _head(file: LogFile) -> bytes:

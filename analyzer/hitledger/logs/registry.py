@@ -60,6 +60,11 @@ MODULES: tuple[str, ...] = (
 )
 
 
+# Those whose rows look like no other format's. A file that one of them claims is not shown to the rest, so that a large
+# tree of transcripts pays neither for importing forty readers nor for asking them.
+DISTINCT: tuple[str, ...] = ("claude_code", "codex")
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
     """One format: the three things that its module defines (see the docstring of this package)."""
@@ -69,11 +74,20 @@ class Reader:
     read: Callable[[tuple[LogFile, ...], Ingest], Iterator[Call]]
 
 
-@cache
 def readers() -> tuple[Reader, ...]:
     """All readers, imported on first use."""
-    modules = [import_module(f"hitledger.logs.{name}") for name in MODULES]
-    return tuple(Reader(module.FORMAT, module.sniff, module.read) for module in modules)
+    return tuple(_reader(name) for name in MODULES)
+
+
+def distinct_readers() -> tuple[Reader, ...]:
+    """The readers that are asked first."""
+    return tuple(_reader(name) for name in DISTINCT)
+
+
+@cache
+def _reader(name: str) -> Reader:
+    module = import_module(f"hitledger.logs.{name}")
+    return Reader(module.FORMAT, module.sniff, module.read)
 
 
 def reader_of(format_name: str) -> Reader:

@@ -19,26 +19,28 @@ def count_of(content: Any) -> int:
     return len(content) if type(content) is list else 1 if type(content) is str else 0
 
 
-def thinking_of(content: Any) -> int:
-    """How many of these segments are thinking."""
+def measure(content: Any) -> tuple[int, int, int]:
+    """Of an answer: how many segments `cut` makes, how many of them are thinking, how many characters were written."""
     if type(content) is not list:
-        return 0
-    return sum([type(block) is dict and block.get("type") in THINKING for block in content])
-
-
-def chars_of(content: Any) -> int:
-    """About how many characters of an answer the model wrote: texts, thinking, arguments of tool calls."""
-    if type(content) is not list:
-        return len(content) if type(content) is str else 0
-    chars = 0
+        return count_of(content), 0, len(content) if type(content) is str else 0
+    thinking = chars = 0
     for block in content:
-        if type(block) is dict:
-            written = block.get("input") if block.get("type") == "tool_use" else block
-            if type(written) is dict:
-                for key, value in written.items():
-                    if type(value) is str and key != "signature":
+        if type(block) is not dict:
+            continue
+        kind = block.get("type")
+        if kind == "tool_use":
+            arguments = block.get("input")
+            if type(arguments) is dict:
+                for value in arguments.values():
+                    if type(value) is str:
                         chars += len(value)
-    return chars
+        else:
+            if kind in THINKING:
+                thinking += 1
+            text = block.get("text") or block.get("thinking")
+            if type(text) is str:
+                chars += len(text)
+    return len(content), thinking, chars
 
 
 def cut(content: Any, role: str, path: str, opens_message: bool) -> list[Segment]:
@@ -64,7 +66,7 @@ def _segment_of(block: Any, role: str, path: str, opens_message: bool) -> Segmen
         (segment,) = LAYOUT.blocks([block], role, path)
         return replace(segment, path=path, opens_message=opens_message)
     except (TypeError, RecursionError):  # nested deeper than JSON is written: its length is all that is kept of it
-        return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {chars_of([block])}", opens_message)
+        return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {measure([block])[2]}", opens_message)
 
 
 def reminder(attachment: Mapping[str, Any], path: str, opens_message: bool) -> Segment:

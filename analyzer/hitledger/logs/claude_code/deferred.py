@@ -30,14 +30,17 @@ class Piece(NamedTuple):
 Part = Piece | Segment
 
 
-def length_of(parts: Iterable[Part]) -> int:
-    """Number of segments."""
-    return sum([part.segments if type(part) is Piece else 1 for part in parts])
-
-
-def thinking_in(parts: Iterable[Part]) -> int:
-    """Number of thinking segments."""
-    return sum([part.thinking if type(part) is Piece else part.kind is Kind.THINKING for part in parts])
+def tally(parts: Iterable[Part]) -> tuple[int, int]:
+    """Number of segments, and of thinking segments among them."""
+    segments = thinking = 0
+    for part in parts:
+        if type(part) is Piece:
+            segments += part.segments
+            thinking += part.thinking
+        elif isinstance(part, Segment):
+            segments += 1
+            thinking += part.kind is Kind.THINKING
+    return segments, thinking
 
 
 def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]:
@@ -93,9 +96,10 @@ class DeferredPrompt(Prompt):
 
     def __init__(self, base: Prompt, parts: tuple[Part, ...], rows: Rows | None) -> None:
         put = object.__setattr__
+        segments, thinking = tally(parts)
         put(self, "base", base)
-        put(self, "length", base.length + length_of(parts))
-        put(self, "_thinking", thinking_in(parts))
+        put(self, "length", base.length + segments)
+        put(self, "_thinking", thinking)
         put(self, "_parts", parts)
         put(self, "_rows", rows)
 

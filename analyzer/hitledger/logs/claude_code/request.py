@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from hitledger.logs.claude_code.blocks import chars_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api
 from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Usage
@@ -54,10 +53,10 @@ class Request:
     reason: str | None = None
     notes: list[str] = field(default_factory=list)
 
-    def report(self, row: Mapping[str, Any], message: Mapping[str, Any], content: Any) -> None:
+    def report(self, row: Mapping[str, Any], message: Mapping[str, Any], chars: int) -> None:
         """One more row of its answer. The prompt figures are the same on all of them, the output grows."""
         self.ended = row.get("timestamp")
-        self.answer_chars += chars_of(content)
+        self.answer_chars += chars
         usage = message.get("usage")
         if type(usage) is dict:
             output = usage.get("output_tokens")

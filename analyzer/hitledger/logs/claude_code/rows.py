@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-from hitledger.logs.claude_code.blocks import count_of, thinking_of
+from hitledger.logs.claude_code.blocks import count_of, measure
 from hitledger.logs.claude_code.chain import Chain
 from hitledger.logs.claude_code.deferred import Part, Piece, Rows, segments_of_row
 from hitledger.logs.claude_code.request import Request
@@ -97,8 +97,8 @@ class Transcript:
             self.ledger.known("api error")
             return
         key = f"{message.get('id') or uuid or number}/{row.get('requestId') or ''}"
-        content = message.get("content")
-        parts = self._parts(number, row, size, chain.key != key, count_of(content), thinking_of(content))
+        count, thinking, chars = measure(message.get("content"))
+        parts = self._parts(number, row, size, chain.key != key, count, thinking)
         if key not in self.requests:
             self._first(chain, key, number, row)
         else:
@@ -109,7 +109,7 @@ class Transcript:
         chain.put(uuid)
         request = self.requests[key]
         if request is not None:
-            request.report(row, message, content)
+            request.report(row, message, chars)
 
     def _first(self, chain: Chain, key: str, number: int, row: Mapping[str, Any]) -> None:
         """The first row of a request: from here on its prompt stands."""
