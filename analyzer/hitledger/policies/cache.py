@@ -24,6 +24,7 @@ class Forecast:
     read: int  # tokens
     source: int | None  # index of the call that wrote the entry read; None where nothing is read
     position: int = 0  # segments covered
+    exact: bool = False  # whether `read` rests on logged figures alone
     writes: tuple[tuple[str, int], ...] = ()  # lifetime, tokens
 
 
@@ -61,6 +62,15 @@ class Entry:
     used: datetime | None  # last write or read
     visible: datetime | None  # from when on it can be read
     source: int  # index of the call that wrote it
+    exact: bool = False  # whether `tokens` is a logged figure
+    parent: "Entry | None" = None  # the longest entry known in front of it
+
+
+def touch(entry: Entry | None, now: datetime | None) -> None:
+    """A read uses every entry in front of the one read as well: logs show short ones outlive their own last read."""
+    while entry is not None:
+        entry.used = now
+        entry = entry.parent
 
 
 def age(entry: Entry, now: datetime | None) -> float | None:

@@ -13,6 +13,7 @@ from hitledger.policies.cache import (
     Obstacle,
     age,
     alive,
+    touch,
     used_at,
     visible,
     visible_from,
@@ -33,14 +34,11 @@ class MarkedCache:
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""
-        read, position, source = 0, 0, None
         for candidate in _looked_at(view):
             entry = self._entries.get(view.key(candidate))
             if entry is not None and alive(entry, view.rule, now) and visible(entry, now):
-                # An entry is measured by the call that wrote it; where this prompt ends there, by its own total.
-                read, position, source = entry.tokens, candidate, entry.source
-                break
-        return Forecast(read, source, position, _writes(view, read))
+                return Forecast(entry.tokens, entry.source, candidate, entry.exact, _writes(view, entry.tokens))
+        return Forecast(0, None, 0, True, _writes(view, 0))
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """Look at every position, near or far, for an entry that lies beyond `read` tokens."""
@@ -62,30 +60,26 @@ class MarkedCache:
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
         now, seen_from = used_at(view), visible_from(view)
+        last = self._entries[view.key(forecast.position)] if forecast.source is not None else None
         if view.rule.refreshed_by_read:
-            self._refresh(view, forecast, now)
+            touch(last, now)
         marks = written_marks(view)
         minimum = view.rule.minimum(view.call.model)
         left = forecast.read
         for mark in marks:
             key = view.key(mark.position)
             entry = self._entries.get(key)
-            if entry is not None and alive(entry, view.rule, view.call.started_at):
+            if entry is None or not alive(entry, view.rule, view.call.started_at):
+                tokens, exact = _entry_tokens(view, mark, mark is marks[-1])
+                if not tokens or tokens < minimum:
+                    continue
+                entry = self._entries[key] = Entry(tokens, mark.ttl, now, seen_from, index, exact, last)
+            else:
                 entry.used, entry.ttl = now, mark.ttl
-                left = max(left, entry.tokens)
-                continue
-            tokens = _entry_tokens(view, mark, mark is marks[-1])
-            if tokens and tokens >= minimum:
-                self._entries[key] = Entry(tokens, mark.ttl, now, seen_from, index)
-                left = max(left, tokens)
+            left = max(left, entry.tokens)
+            if mark.position > forecast.position:
+                last = entry
         return left
-
-    def _refresh(self, view: View, forecast: Forecast, now: datetime | None) -> None:
-        positions = {mark.position for mark in view.marks if mark.position < forecast.position}
-        for position in positions | {forecast.position}:
-            entry = self._entries.get(view.key(position)) if position else None
-            if entry is not None and alive(entry, view.rule, view.call.started_at):
-                entry.used = now
 
 
 def _looked_at(view: View) -> Iterator[int]:
@@ -162,14 +156,14 @@ def written_marks(view: View) -> tuple[Mark, ...]:
     return tuple(sorted(marks, key=lambda mark: mark.position)[-view.rule.max_breakpoints :])
 
 
-def _entry_tokens(view: View, mark: Mark, last: bool) -> int:
-    """Length of the entry at a mark: reported read + write is exact for the last one, others are counted."""
+def _entry_tokens(view: View, mark: Mark, last: bool) -> tuple[int, bool]:
+    """Length of the entry at a mark, and whether it is logged: read + write says it for the last one."""
     usage = view.call.usage
     if last and usage is not None and usage.cache_read_tokens is not None and not usage.read_accumulated:
         reported = usage.cache_read_tokens + (usage.cache_write_tokens or 0)
         if reported:
-            return reported
-    return view.tokens_at(mark.position)
+            return reported, True
+    return view.tokens_at(mark.position), False
 
 
 def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
