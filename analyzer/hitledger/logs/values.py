@@ -13,11 +13,13 @@ from hitledger.errors import HitledgerError
 from hitledger.logs.files import BOM, MAX_DOCUMENT_BYTES, LogFile
 from hitledger.logs.ingest import FileLedger
 
-STRING = rb'"(?:[^"\\]|\\.)*("?)'
+STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*("?)'
+REST_OF_STRING = re.compile(STRING[1:], re.DOTALL)
 BRACKET = re.compile(STRING + rb"|[\[{\]}]", re.DOTALL)
 BOUNDARY = re.compile(STRING + rb"|[\[{\]},]", re.DOTALL)
 LINE_BYTES = 2**20  # a long line is read in pieces; a value may span any number of them
 FRESH = re.compile(rb'\{"|\[[{"]')  # how a compact value opens a line; pretty-printed text never has it there
+MAX_DEPTH = 1024  # orjson refuses more
 SEPARATORS = (b"#", b"===")
 
 
@@ -32,24 +34,38 @@ class Value:
 
 
 class _Depth:
-    """How many brackets are open in the bytes fed so far, strings left out."""
+    """How many brackets are open in the bytes fed so far, strings left out. Each byte is looked at once."""
 
     def __init__(self) -> None:
         self.open = 0
-        self.in_string = b""
+        self.in_string = False
+        self._escape = b""  # a backslash that ended the last piece
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of the same value."""
-        piece = self.in_string + piece
-        self.in_string = b""
-        for match in BRACKET.finditer(piece):
+        piece = self._escape + piece
+        self._escape = b""
+        start = self._end_of_string(piece) if self.in_string else 0
+        for match in BRACKET.finditer(piece, start):
             token = match.group()
             if token in (b"{", b"["):
                 self.open += 1
+                if self.open > MAX_DEPTH:
+                    return
             elif token in (b"}", b"]"):
                 self.open -= 1
             elif not match.group(1):
-                self.in_string = token
+                self.in_string = True
+                self._escape = piece[match.end() :]
+
+    def _end_of_string(self, piece: bytes) -> int:
+        match = REST_OF_STRING.match(piece)
+        end = match.end() if match else 0
+        self.in_string = not (match and match.group(1))
+        if self.in_string:
+            self._escape = piece[end:]
+            return len(piece)
+        return end
 
 
 def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
@@ -73,7 +89,10 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
             start = number
         buffer += piece
         depth.feed(piece)
-        if len(buffer) > MAX_DOCUMENT_BYTES or (depth.open <= 0 and not depth.in_string):
+        if depth.open > MAX_DEPTH:
+            _bad(ledger, start, f"nested deeper than {MAX_DEPTH}")
+            buffer, depth = bytearray(), _Depth()
+        elif len(buffer) > MAX_DOCUMENT_BYTES or (depth.open <= 0 and not depth.in_string):
             yield from _value(bytes(buffer), start, ledger)
             buffer, depth = bytearray(), _Depth()
     if buffer:
