@@ -11,17 +11,15 @@ from hitledger.results import (
     Audit,
     Break,
     CallResult,
-    CauseTotal,
     FileIngest,
     Finding,
     IngestResult,
     PriceUsed,
     RuleUsed,
     SegmentResult,
-    SessionResult,
     SkippedRow,
-    Totals,
 )
+from hitledger.totals import sessions_of, totals_of
 from hitledger.types import Certainty, Evidence, Kind
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -115,9 +113,6 @@ def broken(found: CallResult, cause: str, lost: int, **changes: object) -> Break
 
 def audit_of(calls: Sequence[CallResult], breaks: Sequence[Break] = (), **changes: object) -> Audit:
     """An audit over these calls, its totals and sessions added up from them."""
-    by_session: dict[str, list[CallResult]] = {}
-    for one in calls:
-        by_session.setdefault(one.session, []).append(one)
     fixed = Audit(
         schema_version=SCHEMA_VERSION,
         ingest=IngestResult(
@@ -125,8 +120,8 @@ def audit_of(calls: Sequence[CallResult], breaks: Sequence[Break] = (), **change
             (SkippedRow("logs/a.jsonl", 7, "not JSON: unexpected end"),),
             (),
         ),
-        totals=_totals(calls, breaks, len(by_session)),
-        sessions=tuple(_session(name, rows, breaks) for name, rows in by_session.items()),
+        totals=totals_of(calls, breaks, ()),
+        sessions=sessions_of(calls, breaks),
         calls=tuple(calls),
         breaks=tuple(sorted(breaks, key=lambda one: (-(one.cost or 0), -one.rebilled_tokens))),
         findings=(),
@@ -145,75 +140,11 @@ def audit_of(calls: Sequence[CallResult], breaks: Sequence[Break] = (), **change
     return replace(fixed, **changes)  # type: ignore[arg-type]
 
 
-def _total(values: Sequence[Decimal | None]) -> Decimal | None:
-    known = [value for value in values if value is not None]
-    return sum(known, Decimal(0)) if known else None
-
-
-def _totals(calls: Sequence[CallResult], breaks: Sequence[Break], sessions: int) -> Totals:
-    prompt = sum(one.input_tokens or 0 for one in calls)
-    read = sum(one.cache_read_tokens or 0 for one in calls)
-    causes = sorted({one.cause for one in breaks})
-    evidence: dict[str, int] = {}
-    for one in calls:
-        evidence[one.evidence.value] = evidence.get(one.evidence.value, 0) + 1
-    return Totals(
-        calls=len(calls),
-        sessions=sessions,
-        calls_without_usage=sum(one.input_tokens is None for one in calls),
-        calls_without_price=sum(one.cost is None for one in calls),
-        input_tokens=prompt,
-        uncached_input_tokens=sum(one.uncached_input_tokens or 0 for one in calls),
-        cache_read_tokens=read,
-        cache_write_tokens=sum(one.cache_write_tokens or 0 for one in calls),
-        output_tokens=sum(one.output_tokens or 0 for one in calls),
-        hit_rate=read / prompt if prompt else None,
-        ideal_cache_read_tokens=sum(one.ideal_cache_read_tokens or 0 for one in calls),
-        expected_cache_read_tokens=sum(one.expected_cache_read_tokens or 0 for one in calls),
-        cost=_total([one.cost for one in calls]),
-        cost_without_cache=_total([one.cost_without_cache for one in calls]),
-        break_cost=_total([one.cost for one in breaks]),
-        lost_tokens=sum(one.lost_tokens for one in breaks),
-        rebilled_tokens=sum(one.rebilled_tokens for one in breaks),
-        small_breaks=0,
-        small_lost_tokens=0,
-        evidence=evidence,
-        by_cause=tuple(
-            CauseTotal(
-                cause,
-                sum(one.cause == cause for one in breaks),
-                sum(one.lost_tokens for one in breaks if one.cause == cause),
-                sum(one.rebilled_tokens for one in breaks if one.cause == cause),
-                _total([one.cost for one in breaks if one.cause == cause]),
-            )
-            for cause in causes
-        ),
-    )
-
-
-def _session(name: str, rows: Sequence[CallResult], breaks: Sequence[Break]) -> SessionResult:
-    ids = {one.id for one in rows}
-    own = [one for one in breaks if one.call in ids]
-    times = [one.started_at for one in rows if one.started_at]
-    prompt = sum(one.input_tokens or 0 for one in rows)
-    read = sum(one.cache_read_tokens or 0 for one in rows)
-    return SessionResult(
-        id=name,
-        project=rows[0].project,
-        agents=tuple(dict.fromkeys(one.agent for one in rows)),
-        calls=len(rows),
-        started_at=min(times, default=None),
-        ended_at=max(times, default=None),
-        models=tuple(sorted({one.model for one in rows})),
-        input_tokens=prompt,
-        cache_read_tokens=read,
-        cache_write_tokens=sum(one.cache_write_tokens or 0 for one in rows),
-        output_tokens=sum(one.output_tokens or 0 for one in rows),
-        hit_rate=read / prompt if prompt else None,
-        cost=_total([one.cost for one in rows]),
-        break_cost=_total([one.cost for one in own]),
-        breaks=len(own),
-    )
+CHANGED = (
+    SegmentResult(Kind.TOOL, "tools[0]", 2_000, "d0", False),
+    SegmentResult(Kind.SYSTEM, "system[0]", 3_000, "d1-changed", True, "5m"),
+    SegmentResult(Kind.TEXT, "messages[0].content[0]", 9_904, "d4", True, "5m"),
+)
 
 
 def shop() -> Audit:
@@ -222,7 +153,7 @@ def shop() -> Audit:
         call(0, 0, 12_000, minute=0, ideal_cache_read_tokens=0),
         call(1, 12_000, 1_500, minute=1),
         call(
-            2, 2_000, 12_900, minute=2, ideal_cache_read_tokens=13_500, attribution=Attribution(client=11_500)
+            2, 2_000, 12_900, minute=2, segments=CHANGED, ideal_cache_read_tokens=13_500, attribution=Attribution(client=11_500)
         ),
         call(3, 14_900, 800, minute=3),
         call(4, 0, 6_000, minute=3.5, session="s-aaaa", agent="explore-1", parent_agent="main", predecessor=None),

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from hitledger.results import Audit
 from hitledger_reports import figures
+from hitledger_reports.compare import Comparison
 from hitledger_reports.view import tables
 from hitledger_reports.view.breaks import BreakView, break_views
 from hitledger_reports.view.excerpt import Side
@@ -152,3 +153,20 @@ def _sessions(rows: tuple[SessionRow, ...], number: int) -> list[RenderableType]
 
 def _colour(read: float) -> str:
     return "blue" if read >= 0.9 else "cyan" if read >= 0.5 else "yellow"
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print what got better and what got worse."""
+    blocks: list[RenderableType] = [Text(comparison.summary, style="bold")]
+    for title, rows in (("Whole audits", comparison.whole), ("Causes", comparison.causes)):
+        grid = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        grid.add_column(title)
+        for heading in ("Old", "New", "Change"):
+            grid.add_column(heading, justify="right")
+        grid.add_column("")
+        for row in rows:
+            style = {"better": "green", "worse": "red"}.get(row.verdict.value, "")
+            verdict = Text(row.verdict.value, style=style)
+            grid.add_row(Text(row.label), Text(row.old), Text(row.new), Text(row.change), verdict)
+        blocks += [Text(""), grid] if rows else []
+    console.print(Group(*blocks))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hitledger.causes.catalogue import catalogue
 from hitledger.results import Audit, Break, CallResult
 from hitledger_reports import figures
 from hitledger_reports.shown import PATH, PROSE, shown
@@ -14,6 +15,7 @@ class BreakView:
 
     number: int
     cause: str
+    what: str  # the cause in a sentence, "" for a code without an entry in the catalogue
     confidence: str
     session: str
     agent: str
@@ -46,10 +48,11 @@ def break_views(audit: Audit, limit: int | None = None, show_secrets: bool = Fal
 
 def break_view(number: int, found: Break, call: CallResult | None, show_secrets: bool = False) -> BreakView:
     """One break; `call` is the call that it befell."""
-    sure = found.certainty
+    sure, entry = found.certainty, catalogue().get(found.cause)
     return BreakView(
         number=number,
         cause=shown(found.cause),
+        what=entry.what if entry else "",
         confidence=shown(found.confidence),
         session=shown(found.session),
         agent=shown(found.agent),

@@ -22,7 +22,7 @@ _CALL_COLUMNS = (
     Column("output_tokens", "Output", Unit.TOKENS),
     Column("hit_rate", "Hit rate", Unit.SHARE),
     Column("cost_usd", "Paid", Unit.USD),
-    Column("unpriced_calls", ""),
+    Column("unpriced_calls", "", Unit.COUNT),
 )
 _BREAK_COLUMNS = (
     Column("breaks", "Breaks", Unit.COUNT),

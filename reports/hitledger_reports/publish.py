@@ -1,0 +1,66 @@
+"""One audit into every form that was asked for, with progress on stderr while a person waits."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hitledger.results import Audit
+from hitledger_reports import html, markdown, tables, terminal
+from hitledger_reports.compare import compare
+from hitledger_reports.view.groups import By
+from hitledger_reports.view.report import Progress as Step
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What to write where; None: not asked for. The terminal report is printed unless `quiet`."""
+
+    html: str | None = None
+    markdown: str | None = None
+    csv: str | None = None
+    parquet: str | None = None
+    by: By = By.CAUSE
+    quiet: bool = False
+    show_secrets: bool = False
+
+
+def publish(audit: Audit, outputs: Outputs) -> None:
+    """Print and write. Raises HitledgerError where a file cannot be written."""
+    if not outputs.quiet:
+        terminal.print_audit(audit, Console(), outputs.by, outputs.show_secrets)
+    if outputs.html:
+        with _progress(outputs.quiet) as step:
+            html.write(audit, outputs.html, outputs.show_secrets, step)
+    if outputs.markdown:
+        html.save(markdown.render(audit, outputs.by, outputs.show_secrets), outputs.markdown)
+    if outputs.csv:
+        tables.write_csv(audit, outputs.csv, outputs.show_secrets)
+    if outputs.parquet:
+        tables.write_parquet(audit, outputs.parquet, outputs.show_secrets)
+
+
+def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:
+    """Print and write what changed from `old` to `new`."""
+    comparison = compare(old, new)
+    if not outputs.quiet:
+        terminal.print_comparison(comparison, Console())
+    if outputs.html:
+        html.save(html.render_comparison(comparison), outputs.html)
+    if outputs.markdown:
+        html.save(markdown.render_comparison(comparison), outputs.markdown)
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Step | None]:
+    """A bar with the time left, on a terminal only."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("pages", total=None)
+        yield lambda done, pages: bar.update(task, completed=done, total=pages)
