@@ -62,7 +62,8 @@ def _blocks(body: Mapping[str, Any], api: Api) -> Iterable[Any]:
     if api is Api.MESSAGES:
         return items(body.get("content"))
     if api is Api.CHAT:
-        content = _at(_first(body.get("choices")), "message", "content")
+        choice = _first(body.get("choices"))
+        content = _at(choice, "message", "content") or _at(choice, "text")
         return [content] if isinstance(content, str) else items(content)
     if api is Api.RESPONSES:
         return [block for item in items(body.get("output")) for block in items(_at(item, "content"))]

@@ -3,7 +3,8 @@
 import orjson
 
 from hitledger.logs.continued import Continued
-from hitledger.logs.exchange import Exchange, api_of_exchange, call_of
+from hitledger.logs.dialect import api_of, has_plain_prompt
+from hitledger.logs.exchange import Exchange, call_of
 from hitledger.logs.ingest import FileLedger
 from hitledger.logs.repeats import Repeats
 from hitledger.segments import Api, Layout
@@ -26,9 +27,10 @@ class Capture:
 
         Without a request body the call has usage only, where there is an answer to read it from.
         """
-        api = api_of_exchange(exchange) if exchange.request is not None else None
-        has_ids = exchange.request is not None and bool({"prompt", "prompt_token_ids"} & exchange.request.keys())
-        if api is None and not has_ids and (exchange.request is not None or exchange.response is None):
+        body = exchange.request
+        api = None if body is None else api_of(body, exchange.url)
+        is_call = exchange.response is not None if body is None else api or has_plain_prompt(body, exchange.url)
+        if not is_call:
             ledger.known(NO_CALL)
             return None
         return self.laid_out(self._continued.whole(exchange) if api is Api.RESPONSES else exchange, place, ledger, api)

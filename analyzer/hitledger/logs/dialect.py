@@ -70,11 +70,20 @@ def is_request(body: Any) -> bool:
     """Whether a value is a request body that names its model, or one of the APIs that name it in the address."""
     if not isinstance(body, Mapping) or is_response(body):
         return False
+    if has_plain_prompt(body):
+        return isinstance(body.get("model"), str)
     api = api_of_shape(body)
     if api in (Api.MESSAGES, Api.CHAT, Api.CONVERSE):
         named = all(isinstance(message, Mapping) and "role" in message for message in body["messages"])
         return named and (isinstance(body.get("model"), str) or api is Api.CONVERSE or "anthropic_version" in body)
     return api is not None
+
+
+def has_plain_prompt(body: Mapping[str, Any], url: str = "") -> bool:
+    """Whether a body prompts with text or token ids alone (text completions, engines), at an address that runs them."""
+    ids = body.get("prompt_token_ids") or body.get("prompt")
+    is_prompt = isinstance(ids, str) or (isinstance(ids, list) and bool(ids) and type(ids[0]) is int)
+    return is_prompt and not _NO_CALL.search(address_of(url)[1])
 
 
 def is_response(body: Any) -> bool:

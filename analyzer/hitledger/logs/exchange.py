@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from hitledger.logs.answers import created_at, status_of, text_of, usage_object
-from hitledger.logs.dialect import address_of, api_of, model_of
+from hitledger.logs.dialect import address_of, model_of
 from hitledger.logs.fields import text
 from hitledger.logs.identity import agent_of, session_of
 from hitledger.logs.turns import opens_turn
@@ -60,11 +60,6 @@ class Exchange:
     project: str = ""
     tier: str = ""  # "": as the response says
     notes: tuple[str, ...] = ()
-
-
-def api_of_exchange(exchange: Exchange) -> Api | None:
-    """The API, None where the exchange is no model call."""
-    return api_of(exchange.request or NO_BODY, exchange.url)
 
 
 def call_of(exchange: Exchange, place: Place, layout: Layout, api: Api | None) -> Call:
