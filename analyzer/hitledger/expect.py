@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
+from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
 from hitledger.policies.marked import MarkedCache
@@ -143,10 +144,4 @@ def lifetime_of(call: Call) -> str | None:
     """The shortest lifetime that the usage says was written, None where it does not say."""
     writes = call.usage.cache_writes if call.usage is not None and call.usage.cache_writes is not None else ()
     named = [write.ttl for write in writes if write.tokens and write.ttl]
-    return min(named, key=len_seconds) if named else None
-
-
-def len_seconds(ttl: str) -> int:
-    """Seconds of a lifetime written like "5m", "1h"; 0 where it is not written so."""
-    unit = {"s": 1, "m": 60, "h": 3600, "d": 86400}.get(ttl[-1:], 0)
-    return int(ttl[:-1]) * unit if unit and ttl[:-1].isdigit() else 0
+    return min(named, key=seconds_of) if named else None

@@ -7,7 +7,8 @@ from hitledger.causes.case import Confidence, Diagnosis
 from hitledger.causes.catalogue import fix_of
 from hitledger.causes.marks import below_minimum, marked, refused
 from hitledger.chains import Link
-from hitledger.expect import Expectation, len_seconds, lifetime_of
+from hitledger.expect import Expectation, lifetime_of
+from hitledger.lifetimes import seconds_of
 from hitledger.policies.rules import Algorithm, Rules
 from hitledger.results import Finding
 from hitledger.types import Call, Evidence
@@ -97,6 +98,6 @@ def _downgrades(links: Sequence[Link]) -> Iterator[tuple[Link, Diagnosis]]:
         if link.predecessor is None:
             continue
         before, now = lifetime_of(links[link.predecessor].call), lifetime_of(link.call)
-        if before and now and len_seconds(now) < len_seconds(before):
+        if before and now and seconds_of(now) < seconds_of(before):
             note = f"written for {before} before, for {now} from here on"
             yield link, Diagnosis("ttl.tier_downgrade", Confidence.CERTAIN, "usage", note)

@@ -41,19 +41,20 @@ def common_segments(earlier: Prompt, later: Prompt) -> int:
     ancestors = {id(node): node for node in later.lineage()}
     shared = next((node for node in earlier.lineage() if id(node) in ancestors), None)
     start = 0 if shared is None else len(shared)
-    rest_earlier, rest_later = _segments_from(earlier, start), _segments_from(later, start)
+    rest_earlier, rest_later = segments_from(earlier, start), segments_from(later, start)
     for offset, (left, right) in enumerate(zip(rest_earlier, rest_later, strict=False)):
         if left is not right and left.digest != right.digest:
             return start + offset
     return start + min(len(rest_earlier), len(rest_later))
 
 
-def _segments_from(prompt: Prompt, start: int) -> tuple[Segment, ...]:
+def segments_from(prompt: Prompt, start: int) -> tuple[Segment, ...]:
+    """The segments from an index on; what stands before is not looked at, but for the rest of a shared part."""
     parts: list[tuple[Segment, ...]] = []
     for node in prompt.lineage():
         if len(node) <= start:
             break
-        parts.append(node.own)
+        parts.append(node.own[max(0, start - (len(node) - len(node.own))) :])
     return tuple(segment for part in reversed(parts) for segment in part)
 
 

@@ -55,6 +55,7 @@ class SegmentResult:
     digest: str
     marked: bool
     ttl: str | None = None
+    counted_tokens: int | None = None  # by the public tokenizer, before it is scaled to the logged totals
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,69 @@ def hitledger() -> None:
 
 
 @app.command()
+def audit(
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Logs: files, folders, globs, '-'; none: the usual places at home.")
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="Reader to use; `hitledger formats` lists them.")] = None,
+    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write the audit as JSON.")] = None,
+    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a report as one page.")] = None,
+    markdown: Annotated[str | None, typer.Option(metavar="FILE", help="Write a report as Markdown.")] = None,
+    min_loss: Annotated[str, typer.Option(help="List a break from so many tokens, or such a share, on.")] = "1000,10%",
+    fail_over: Annotated[str | None, typer.Option(help="Exit 4 if breaks cost more: 5%, 2.50usd, 10000tokens.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="Your own prices, TOML or LiteLLM's JSON.")] = None,
+    tokenizer: Annotated[list[str] | None, typer.Option(help="MODEL=FILE with a tokenizer.json.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A skipped row or unknown price is an error.")] = False,
+    show_text: Annotated[bool, typer.Option("--show-text", help="Show more text around a change.")] = False,
+    show_secrets: Annotated[bool, typer.Option("--show-secrets", help="Do not redact secrets.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Find every cache break in agent logs: its place, its cause and its price."""
+    from hitledger.audit import AuditOptions
+    from hitledger.audit import audit as run
+    from hitledger.call_results import Shown
+    from hitledger.threshold import parse_threshold
+    from hitledger.tokens import parse_tokenizers
+    from hitledger.verdicts import parse_min_loss
+    from hitledger_reports import publish
+    from hitledger_reports.progress import reading
+
+    limit = parse_threshold(fail_over) if fail_over else None
+    options = AuditOptions(
+        format=format,
+        strict=strict,
+        min_loss=parse_min_loss(min_loss),
+        prices=prices,
+        tokenizers=tuple(parse_tokenizers(tuple(tokenizer or ())).items()),
+        shown=Shown(show_text, show_secrets),
+        segments=json is not None or html is not None,
+    )
+    with reading(quiet) as progress:
+        found = run(inputs or [], options, progress)
+    if json is not None:
+        publish.save_json(found, json)
+    publish.publish(found, publish.Outputs(html, markdown, quiet=quiet, show_secrets=show_secrets))
+    if limit is not None and limit.exceeded(found):
+        print(f"hitledger: breaks cost {limit.measured(found):.4f}{limit.unit}, --fail-over {limit}", file=sys.stderr)
+        raise typer.Exit(4)
+
+
+@app.command()
+def explain(
+    code: Annotated[str | None, typer.Argument(help="A cause code, such as system.volatile_time.")] = None,
+) -> None:
+    """Say what a cause is, how it is recognised and how it is mended; without a code, list all."""
+    from hitledger.causes.catalogue import catalogue, cause
+
+    if code is None:
+        for entry in catalogue().values():
+            print(f"{entry.code:30} {entry.what}")
+        return
+    entry = cause(code)
+    print(f"{entry.code}\n\n{entry.what}\n\nRecognised by: {entry.seen}\nFix: {entry.fix}")
+
+
+@app.command()
 def simulate(
     traces: Annotated[list[str], typer.Argument(help="Mooncake .jsonl, kv-cache-tester .json, our audit, or folders.")],
     block_size: Annotated[int | None, typer.Option(help="Tokens a block; a multiple of the trace's.")] = None,

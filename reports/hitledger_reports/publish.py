@@ -4,11 +4,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hitledger.results import Audit
+from hitledger.errors import HitledgerError
+from hitledger.results import Audit, to_json
 from hitledger_reports import html, markdown, tables, terminal
 from hitledger_reports.compare import compare
 from hitledger_reports.view.groups import By
@@ -41,6 +43,14 @@ def publish(audit: Audit, outputs: Outputs) -> None:
         tables.write_csv(audit, outputs.csv, outputs.show_secrets)
     if outputs.parquet:
         tables.write_parquet(audit, outputs.parquet, outputs.show_secrets)
+
+
+def save_json(audit: Audit, path: str) -> None:
+    """Write the audit itself. Raises HitledgerError where it cannot be written."""
+    try:
+        Path(path).write_bytes(to_json(audit))
+    except OSError as error:
+        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
-from hitledger.expect import len_seconds
+from hitledger.lifetimes import seconds_of
 from hitledger.prefix import APPEND_ONLY
 from hitledger.types import Call, Kind, Segment
 
@@ -36,7 +36,7 @@ def refused(call: Call, max_breakpoints: int) -> Diagnosis | None:
         )
         return Diagnosis("breakpoint.too_many", Confidence.CERTAIN, marks[max_breakpoints].path, note)
     for earlier, later in pairwise(marks):
-        if len_seconds(later.mark or "") > len_seconds(earlier.mark or ""):
+        if seconds_of(later.mark or "") > seconds_of(earlier.mark or ""):
             note = f"a {later.mark} mark stands behind a {earlier.mark} one"
             return Diagnosis("breakpoint.ttl_order", Confidence.CERTAIN, later.path, note)
     for segment in marks:

@@ -1,0 +1,49 @@
+"""Where the difference between ideal and reported went."""
+
+from hitledger.expect import Expectation
+from hitledger.policies.cache import Obstacle
+from hitledger.results import Attribution
+from hitledger.types import Call
+from hitledger.verdicts import Verdict
+
+CLASS_OF_CAUSE = {
+    "ttl.expired": "expired",
+    "breakpoint.beyond_lookback": "beyond_lookback",
+    "breakpoint.below_minimum": "below_minimum",
+    "server.thinking_stripped": "server",
+    "concurrency.cold_fanout": "server",
+    "unexplained": "unexplained",
+}
+CLASS_OF_OBSTACLE = {
+    Obstacle.EXPIRED: "expired",
+    Obstacle.BEYOND_LOOKBACK: "beyond_lookback",
+    Obstacle.NOT_YET_VISIBLE: "server",
+}
+
+
+def ideal_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> int | None:
+    """What would have been read had nothing in front changed, moved or expired, capped by this prompt.
+
+    A cold start has nothing to be compared with: what the rule lets it read of other sessions is the ideal.
+    """
+    total = call.input_tokens
+    if verdict.readable_before is None:
+        return expectation.forecast.read if expectation is not None else None
+    return verdict.readable_before if total is None else min(verdict.readable_before, total)
+
+
+def attribution_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> Attribution | None:
+    """The parts of ideal - reported; they sum to it. None where one of the two is unknown."""
+    ideal, read = ideal_of(call, verdict, expectation), verdict.read
+    if ideal is None or read is None:
+        return None
+    missing = max(0, ideal - read)
+    if not missing:
+        return Attribution()
+    if verdict.diagnosis is not None:
+        return Attribution(**{CLASS_OF_CAUSE.get(verdict.diagnosis.cause, "client"): missing})
+    expected = expectation.forecast.read if expectation is not None else read
+    unexplained = min(missing, max(0, expected - read))
+    blocked = expectation.blocked if expectation is not None else None
+    rest = CLASS_OF_OBSTACLE[blocked.obstacle] if blocked is not None else "client"
+    return Attribution(**{rest: missing - unexplained, "unexplained": unexplained})

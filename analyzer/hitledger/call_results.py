@@ -1,0 +1,242 @@
+"""A call, its expectation, verdict and cost as the row that goes into the result."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hitledger.attribution import attribution_of, ideal_of
+from hitledger.billing import Cost
+from hitledger.causes.catalogue import fix_of
+from hitledger.chains import Link
+from hitledger.expect import Expectation, lifetime_of
+from hitledger.positions import Counter, certainty_of
+from hitledger.prefix import common_segments, segments_from
+from hitledger.prices import Rates
+from hitledger.redact import redact, window
+from hitledger.results import Break, CallResult, SegmentResult
+from hitledger.types import Call, Certainty, Evidence, Segment
+from hitledger.verdicts import Verdict, place_of
+
+SHOWN_TEXT = 2000  # characters on either side of a difference with --show-text
+MAX_VALUE = 100_000  # of a changed value that is looked at for secrets
+
+# The provider's own reasons and the families of ours that agree with them.
+REASON_FAMILIES = {
+    "model_changed": ("model.", "param.speed", "routing.provider_flip"),
+    "system_changed": ("system.",),
+    "tools_changed": ("tools.",),
+    "messages_changed": ("messages.", "server.", "template."),
+    "input_changed": ("messages.", "system."),
+    "context_compacted": ("messages.compacted",),
+    "prompt_cache_key_changed": ("routing.key_changed",),
+    "service_tier_changed": ("param.service_tier",),
+    "text_format_changed": ("param.response_format",),
+    "reasoning_effort_changed": ("param.effort",),
+    "verbosity_changed": ("param.verbosity",),
+    "previous_message_not_found": ("ttl.", "routing.", "unexplained", "concurrency."),
+    "unavailable": ("param.", "unexplained"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What of the prompts may be shown."""
+
+    text: bool = False
+    secrets: bool = False
+
+
+def call_result(
+    link: Link,
+    before: Call | None,
+    compared: str | None,
+    expectation: Expectation | None,
+    verdict: Verdict,
+    cost: Cost | None,
+    rates: Rates | None,
+    counter: Counter,
+    with_segments: bool,
+) -> CallResult:
+    """One row. Figures that are not exact are named in `certainty`."""
+    call, usage = link.call, link.call.usage
+    shared = common_segments(before.prompt, call.prompt) if before is not None else 0
+    whole = call.evidence is Evidence.EXACT
+    forecast = expectation.forecast if expectation is not None else None
+    total = call.input_tokens
+    expected = None if forecast is None else forecast.read if total is None else min(forecast.read, total)
+    return CallResult(
+        id=call.id,
+        session=call.session,
+        agent=call.agent,
+        parent_agent=call.parent_agent,
+        project=call.project,
+        file=call.place.file,
+        row=call.place.row,
+        index=link.index,
+        index_in_session=link.index_in_session,
+        predecessor=before.id if before is not None else None,
+        compared_with=compared,
+        started_at=call.started_at,
+        gap_seconds=verdict.gap_seconds,
+        provider=call.provider,
+        model=call.model,
+        served_model=call.served_model,
+        tier=call.tier,
+        evidence=call.evidence,
+        status=call.status,
+        ttl=ttl_of(call, expectation),
+        purpose=call.purpose,
+        events=call.events,
+        shared_segments=0 if whole else shared,
+        segments=_segments(call, expectation, counter, shared) if with_segments else (),
+        common_prefix_tokens=_common_tokens(shared, len(call.prompt), before, expectation),
+        input_tokens=total,
+        uncached_input_tokens=usage.uncached_input_tokens if usage is not None else None,
+        cache_read_tokens=usage.cache_read_tokens if usage is not None else None,
+        cache_write_tokens=usage.cache_write_tokens if usage is not None else None,
+        cache_writes=_writes(call),
+        output_tokens=usage.output_tokens if usage is not None else None,
+        ideal_cache_read_tokens=ideal_of(call, verdict, expectation),
+        expected_cache_read_tokens=expected,
+        expected_cache_read_range=(0, expected) if expectation and expectation.rule.best_effort and expected else None,
+        expected_cache_write_tokens=sum(tokens for _, tokens in forecast.writes) if forecast is not None else None,
+        attribution=attribution_of(call, verdict, expectation),
+        cost=cost.total if cost is not None else None,
+        cost_without_cache=_without_cache(call, cost, rates),
+        cost_source=cost.source if cost is not None else None,
+        logged_cost=call.logged_cost,
+        provider_reason=call.provider_reason,
+        certainty=_certainty(call, expectation),
+        notes=call.notes,
+    )
+
+
+def ttl_of(call: Call, expectation: Expectation | None) -> str | None:
+    """The lifetime in force: what was written, else what is marked, else the rule's default."""
+    written = lifetime_of(call)
+    if written is not None or expectation is None:
+        return written
+    marks = expectation.view.marks
+    return (marks[-1].ttl if marks else expectation.rule.default_lifetime) or None
+
+
+def _segments(call: Call, expectation: Expectation | None, counter: Counter, shared: int) -> tuple[SegmentResult, ...]:
+    """A full prompt's segments with their tokens; of a transcript's those that the predecessor did not have."""
+    if call.evidence is not Evidence.EXACT:
+        return tuple(_segment(segment, None, None) for segment in segments_from(call.prompt, shared))
+    segments = expectation.view.prompt.segments() if expectation is not None else call.prompt.segments()
+    counted = [counter.count(segment, call.model) for segment in segments]
+    if expectation is None:
+        return tuple(_segment(s, n, n) for s, n in zip(segments, counted, strict=True))
+    at = expectation.view.tokens_at
+    return tuple(
+        _segment(segment, at(index + 1) - at(index), raw)
+        for index, (segment, raw) in enumerate(zip(segments, counted, strict=True))
+    )
+
+
+def _segment(segment: Segment, tokens: int | None, counted: int | None) -> SegmentResult:
+    marked = segment.mark is not None
+    return SegmentResult(segment.kind, segment.path, tokens, segment.digest.hex(), marked, segment.mark, counted)
+
+
+def _common_tokens(shared: int, length: int, before: Call | None, expectation: Expectation | None) -> int | None:
+    if before is None or expectation is None:
+        return None
+    view = expectation.view
+    return view.tokens_at(min(shared, len(view.prompt))) if len(view.prompt) == length else None
+
+
+def _writes(call: Call) -> dict[str, int] | None:
+    if call.usage is None or call.usage.cache_writes is None:
+        return None
+    return {write.ttl: write.tokens for write in call.usage.cache_writes if write.tokens}
+
+
+def _without_cache(call: Call, cost: Cost | None, rates: Rates | None) -> Decimal | None:
+    """Every input token at the input rate; the answer as it was billed."""
+    if cost is None or rates is None or call.usage is None or rates.output is None:
+        return None
+    return call.usage.input_tokens * rates.input + (call.usage.output_tokens or 0) * rates.output
+
+
+def _certainty(call: Call, expectation: Expectation | None) -> dict[str, Certainty]:
+    found: dict[str, Certainty] = {}
+    if expectation is not None and not expectation.forecast.exact:
+        found["expected_cache_read_tokens"] = certainty_of(call)
+    if expectation is not None:
+        found["expected_cache_write_tokens"] = certainty_of(call)
+        found["common_prefix_tokens"] = certainty_of(call)
+    if call.evidence is Evidence.EXACT:
+        found["segments"] = certainty_of(call)
+    if call.usage is not None and call.usage.output_estimated:
+        found["output_tokens"] = found["cost"] = Certainty.ESTIMATED
+    return found
+
+
+def break_of(
+    link: Link, verdict: Verdict, expectation: Expectation | None, cost: Decimal | None, shown: Shown
+) -> Break | None:
+    """The listed loss of a call; None where nothing is listed."""
+    diagnosis = verdict.diagnosis
+    if diagnosis is None or verdict.readable_before is None:
+        return None
+    call, difference = link.call, verdict.difference
+    own_value = diagnosis.before is not None or diagnosis.after is not None
+    offset = diagnosis.offset
+    before, after = diagnosis.before, diagnosis.after
+    if not own_value and difference is not None and not difference.append_only:
+        before, after = difference.leaf_before, difference.leaf_after
+        offset = offset if offset is not None else difference.char_offset
+    exact = call.usage is not None and call.usage.cache_read_tokens is not None
+    return Break(
+        call=call.id,
+        session=call.session,
+        agent=call.agent,
+        index=link.index,
+        index_in_session=link.index_in_session,
+        cause=diagnosis.cause,
+        confidence=diagnosis.confidence,
+        path=place_of(verdict),
+        char_offset=offset,
+        token_offset=_token_offset(verdict, expectation),
+        readable_before=verdict.readable_before,
+        lost_tokens=verdict.lost,
+        rebilled_tokens=verdict.rebilled,
+        cost=cost,
+        before=_window(before, offset, shown),
+        after=_window(after, offset, shown),
+        provider_reason=call.provider_reason,
+        agrees_with_provider=_agrees(diagnosis.cause, call.provider_reason),
+        note=redact(diagnosis.note),
+        fix=fix_of(diagnosis.cause),
+        certainty=Certainty.EXACT if exact else Certainty.ESTIMATED,
+    )
+
+
+def _token_offset(verdict: Verdict, expectation: Expectation | None) -> int | None:
+    difference = verdict.difference
+    if difference is None or difference.append_only or expectation is None:
+        return None
+    view = expectation.view
+    if difference.index >= len(view.prompt):
+        return None
+    start = view.tokens_at(difference.index)
+    after = difference.after
+    if after is None or not after.chars:
+        return start
+    width = view.tokens_at(difference.index + 1) - start
+    return start + width * difference.segment_offset // after.chars
+
+
+def _window(value: str | None, offset: int | None, shown: Shown) -> str | None:
+    if value is None:
+        return None
+    at = offset or 0
+    value = value[max(0, at - MAX_VALUE) : at + MAX_VALUE]
+    at = min(at, MAX_VALUE)
+    return window(value, at, SHOWN_TEXT if shown.text else 40, show_secrets=shown.secrets)
+
+
+def _agrees(cause: str, reason: str | None) -> bool | None:
+    families = REASON_FAMILIES.get(reason or "")
+    return None if families is None else cause.startswith(families)

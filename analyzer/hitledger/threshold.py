@@ -1,0 +1,64 @@
+"""`--fail-over`: how much may be lost to breaks before the program says no."""
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+
+from hitledger.errors import HitledgerError, UsageError
+from hitledger.results import Audit
+
+
+class Unit(StrEnum):
+    """What is measured: the share of the bill, money, or rebilled tokens lost to breaks."""
+
+    PERCENT = "%"
+    USD = "usd"
+    TOKENS = "tokens"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A limit; reaching it is still allowed."""
+
+    limit: Decimal
+    unit: Unit
+
+    def measured(self, audit: Audit) -> Decimal:
+        """The figure that is held against the limit.
+
+        Raises HitledgerError where money is asked for and a call has no price: the figure would be too low.
+        """
+        totals = audit.totals
+        if self.unit is Unit.TOKENS:
+            return Decimal(totals.rebilled_tokens)
+        unpriced = [item for item in audit.breaks if item.cost is None]
+        if unpriced or (self.unit is Unit.PERCENT and totals.calls_without_price):
+            raise HitledgerError(
+                f"--fail-over {self}: {totals.calls_without_price} calls have no price; give it with --prices, "
+                "or set the limit in tokens"
+            )
+        lost = totals.break_cost or Decimal(0)
+        if self.unit is Unit.USD:
+            return lost
+        return Decimal(0) if not totals.cost else 100 * lost / totals.cost
+
+    def exceeded(self, audit: Audit) -> bool:
+        """Whether more was lost than allowed."""
+        return self.measured(audit) > self.limit
+
+    def __str__(self) -> str:
+        return f"{self.limit}{self.unit}"
+
+
+def parse_threshold(text: str) -> Threshold:
+    """`5%`, `2.50usd` or `10000tokens`. Raises UsageError."""
+    for unit in Unit:
+        if text.lower().endswith(unit):
+            try:
+                limit = Decimal(text[: -len(unit)].strip())
+            except InvalidOperation:
+                break
+            if limit.is_finite() and limit >= 0:
+                return Threshold(limit, unit)
+            break
+    raise UsageError(f"--fail-over {text}: give a share of the bill, money or tokens: 5%, 2.50usd, 10000tokens")

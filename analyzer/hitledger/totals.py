@@ -1,0 +1,127 @@
+"""Sums over calls and breaks. Unknown figures are left out of a sum and counted, never taken for zero."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from hitledger.results import Break, Calibration, CallResult, CauseTotal, SessionResult, Totals
+from hitledger.verdicts import Verdict
+
+
+def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Sequence[Verdict]) -> Totals:
+    """The figures of the whole run."""
+    small = [verdict for verdict in verdicts if verdict.lost and not verdict.listed]
+    read, total = _sum(c.cache_read_tokens for c in calls), _sum(c.input_tokens for c in calls)
+    return Totals(
+        calls=len(calls),
+        sessions=len({call.session for call in calls}),
+        calls_without_usage=sum(call.input_tokens is None for call in calls),
+        calls_without_price=sum(call.cost is None and call.input_tokens is not None for call in calls),
+        input_tokens=total,
+        uncached_input_tokens=_sum(c.uncached_input_tokens for c in calls),
+        cache_read_tokens=read,
+        cache_write_tokens=_sum(c.cache_write_tokens for c in calls),
+        output_tokens=_sum(c.output_tokens for c in calls),
+        hit_rate=hit_rate(read, total),
+        ideal_cache_read_tokens=_sum(c.ideal_cache_read_tokens for c in calls),
+        expected_cache_read_tokens=_sum(c.expected_cache_read_tokens for c in calls),
+        cost=_money(c.cost for c in calls),
+        cost_without_cache=_money(c.cost_without_cache for c in calls),
+        break_cost=_money(b.cost for b in breaks),
+        lost_tokens=sum(b.lost_tokens for b in breaks),
+        rebilled_tokens=sum(b.rebilled_tokens for b in breaks),
+        small_breaks=len(small),
+        small_lost_tokens=sum(verdict.lost for verdict in small),
+        evidence=dict(sorted(Counter(str(call.evidence) for call in calls).items())),
+        by_cause=_by_cause(breaks),
+        calibration=_calibration(calls),
+    )
+
+
+def hit_rate(read: int, total: int) -> float | None:
+    """Cache-read tokens over all input tokens, None where nothing was sent."""
+    return read / total if total else None
+
+
+def _sum(figures: Iterable[int | None]) -> int:
+    return sum(figure for figure in figures if figure is not None)
+
+
+def _money(figures: Iterable[Decimal | None]) -> Decimal | None:
+    """None where no figure is known."""
+    known = [figure for figure in figures if figure is not None]
+    return sum(known, Decimal(0)) if known else None
+
+
+def _by_cause(breaks: Sequence[Break]) -> tuple[CauseTotal, ...]:
+    """Dearest cause first."""
+    groups: dict[str, list[Break]] = defaultdict(list)
+    for item in breaks:
+        groups[item.cause].append(item)
+    rows = [
+        CauseTotal(
+            cause=cause,
+            breaks=len(items),
+            lost_tokens=sum(item.lost_tokens for item in items),
+            rebilled_tokens=sum(item.rebilled_tokens for item in items),
+            cost=_money(item.cost for item in items),
+        )
+        for cause, items in groups.items()
+    ]
+    return tuple(sorted(rows, key=lambda row: (-(row.cost or 0), -row.rebilled_tokens, row.cause)))
+
+
+BLOCK = 128  # tokens; the coarsest step in which a provider reports reads
+
+
+def _calibration(calls: Sequence[CallResult]) -> Calibration | None:
+    """Expected against reported, over calls that have a predecessor and both figures."""
+    pairs = [
+        (call.expected_cache_read_tokens, call.cache_read_tokens, call.input_tokens)
+        for call in calls
+        if call.predecessor is not None
+    ]
+    known = [(e, r, n) for e, r, n in pairs if e is not None and r is not None and n]
+    if not known:
+        return None
+    errors = [(abs(expected - reported), total) for expected, reported, total in known]
+    return Calibration(
+        calls=len(known),
+        exact=sum(not error for error, _ in errors),
+        within_block=sum(error < BLOCK for error, _ in errors),
+        within_1_percent=sum(error * 100 <= total for error, total in errors),
+        token_weighted_error=sum(error for error, _ in errors) / sum(total for _, total in errors),
+    )
+
+
+def sessions_of(calls: Sequence[CallResult], breaks: Sequence[Break]) -> tuple[SessionResult, ...]:
+    """One row a session, in the order of their first calls."""
+    groups: dict[str, list[CallResult]] = {}
+    for call in calls:
+        groups.setdefault(call.session, []).append(call)
+    broken: dict[str, list[Break]] = defaultdict(list)
+    for item in breaks:
+        broken[item.session].append(item)
+    return tuple(_session(name, rows, broken[name]) for name, rows in groups.items())
+
+
+def _session(name: str, calls: Sequence[CallResult], breaks: Sequence[Break]) -> SessionResult:
+    times = [call.started_at for call in calls if call.started_at is not None]
+    read, total = _sum(c.cache_read_tokens for c in calls), _sum(c.input_tokens for c in calls)
+    return SessionResult(
+        id=name,
+        project=next((call.project for call in calls if call.project), ""),
+        agents=tuple(dict.fromkeys(call.agent for call in calls)),
+        calls=len(calls),
+        started_at=min(times, default=None),
+        ended_at=max(times, default=None),
+        models=tuple(sorted({call.model for call in calls})),
+        input_tokens=total,
+        cache_read_tokens=read,
+        cache_write_tokens=_sum(c.cache_write_tokens for c in calls),
+        output_tokens=_sum(c.output_tokens for c in calls),
+        hit_rate=hit_rate(read, total),
+        cost=_money(c.cost for c in calls),
+        break_cost=_money(b.cost for b in breaks),
+        breaks=len(breaks),
+    )
