@@ -66,7 +66,7 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return UNKNOWN
     minus, seconds = ("−" if seconds < 0 else ""), abs(seconds)
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{minus}{seconds:.0f} s" if seconds >= 10 or seconds == 0 else f"{minus}{seconds:.1f} s"
     whole = round(seconds)
     for size, unit, below, part in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):

@@ -24,4 +24,4 @@ def scaled(value: float, most: float, length: int = WIDTH) -> int:
     """`value` of `most` on a length, never outside it; at least 1 for what is not zero."""
     if value <= 0 or most <= 0:
         return 0
-    return max(1, min(length, round(value / most * length)))
+    return max(1, round(min(value / most, 1) * length))
