@@ -40,13 +40,16 @@ class Oracle:
         """Look `prompt` up, compute the rest, append `generated` (all of it computed), and let the sequence go.
 
         Blocks that the cap n - 1 forbids to use are stored a second time, as an engine without deduplication does.
+        Raises ValueError if the sequence alone is larger than the capacity.
         """
+        held = -(-(len(prompt) + len(generated)) // self._size)
+        if self._capacity is not None and held > self._capacity:
+            raise ValueError(f"a sequence of {held} blocks does not fit an oracle of {self._capacity}")
         hit = self.expected_hit(prompt)
         self._clock += 1
         tokens = [*prompt, *generated]
         path = self._path(tokens)
         mine = [self._first(number) for number in path[: hit // self._size]]
-        held = -(-len(tokens) // self._size)
         self._make_room(held - len(mine), mine)
         mine += [Stored(number, depth, 0) for depth, number in enumerate(path)][len(mine) :]
         self._stored += [block for block in mine if block not in self._stored]

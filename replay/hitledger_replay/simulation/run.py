@@ -64,7 +64,8 @@ def _hit_blocks(trace: Trace, policy: Policy, capacities: tuple[int | None, ...]
 
 def _unlimited(trace: Trace) -> Ints:
     """Where nothing is evicted, no policy differs from another."""
-    return lru_hit_blocks(trace, np.array([NO_LIMIT]))[0]
+    hits: Ints = lru_hit_blocks(trace, np.array([NO_LIMIT]))[0]
+    return hits
 
 
 def _limited(trace: Trace, policy: Policy, capacity: int) -> Ints:
