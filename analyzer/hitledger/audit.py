@@ -1,8 +1,8 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -69,8 +69,16 @@ def audit(
     """
     options = options or AuditOptions()
     reading = read_logs(inputs, format=options.format, strict=options.strict, progress=progress)
-    calls = tuple(reading.calls())
+    calls = tuple(with_unique_ids(reading.calls()))
     return audit_calls(calls, reading.ingest, options)
+
+
+def with_unique_ids(calls: Iterable[Call]) -> Iterator[Call]:
+    """Ids that different files share get a number, so that one id names one call."""
+    seen: Counter[str] = Counter()
+    for call in calls:
+        seen[call.id] += 1
+        yield call if seen[call.id] == 1 else replace(call, id=f"{call.id}#{seen[call.id]}")
 
 
 def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) -> Audit:
@@ -107,7 +115,7 @@ def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) ->
         sessions=sessions_of(rows, breaks),
         calls=rows,
         breaks=breaks,
-        findings=findings_of(links, expectations, rules),
+        findings=findings_of(links, expectations, {item.index for item in breaks}, rules),
         rules=rules_used(expectations),
         prices=prices_used(calls, money),
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from hitledger.types import Prompt, Segment
+from hitledger.types import Prompt, Segment, Tier
 
 APPEND_ONLY = "(none)"
 
@@ -77,16 +77,19 @@ def first_difference(earlier: Prompt, later: Prompt) -> Difference:
         return Difference(index, APPEND_ONLY, None, after)
     if after is None:
         return Difference(index, before.path, before, None)
-    if before.tier is not after.tier or before.text is None or after.text is None or before.kind is not after.kind:
-        place = after if before.tier is after.tier else _earlier_tier(before, after)
-        return Difference(index, _element(place.path), before, after, 0, 0, before.text, after.text)
+    if before.tier is not after.tier:
+        return _across_tiers(index, before, after)
+    if before.text is None or after.text is None or before.kind is not after.kind:
+        return Difference(index, _element(after.path), before, after, 0, 0, before.text, after.text)
     return _inside(index, before, after)
 
 
-def _earlier_tier(before: Segment, after: Segment) -> Segment:
+def _across_tiers(index: int, before: Segment, after: Segment) -> Difference:
     """Tools gone: the place is where they stood. Tools new: the place is where they stand now."""
-    rank = {"tools": 0, "system": 1, "messages": 2}
-    return before if rank[before.tier] < rank[after.tier] else after
+    rank = {Tier.TOOLS: 0, Tier.SYSTEM: 1, Tier.MESSAGES: 2}
+    if rank[before.tier] < rank[after.tier]:
+        return Difference(index, _element(before.path), before, after, 0, 0, before.text, None)
+    return Difference(index, _element(after.path), before, after, 0, 0, None, after.text)
 
 
 def _element(path: str) -> str:

@@ -47,12 +47,13 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
             if not isinstance(body, Mapping):
                 ledger.skip(number, "a request without a body")
                 continue
-            exchange = _exchange(mapping(request), body, engine_of(document.get("engine")))
+            exchange = _exchange(mapping(request), body, engine_of(document.get("engine")), text(document.get("id")))
             if call := capture.laid_out(exchange, Place(file.name, number), ledger, api):
                 yield call
 
 
-def _exchange(row: Mapping[str, Any], body: Mapping[str, Any], engine: EngineHint | None) -> Exchange:
+def _exchange(row: Mapping[str, Any], body: Mapping[str, Any], engine: EngineHint | None, scenario: str) -> Exchange:
+    """`scenario` goes before the session: sessions of different files have nothing to do with each other."""
     return Exchange(
         request=body,
         response=None,
@@ -61,7 +62,7 @@ def _exchange(row: Mapping[str, Any], body: Mapping[str, Any], engine: EngineHin
         started_at=instant(row.get("timestamp")),
         first_token_at=instant(row.get("first_token_at")),
         id=text(row.get("request_id")),
-        session=text(row.get("session_id")),
+        session="/".join(filter(None, (scenario, text(row.get("session_id"))))),
         agent=text(row.get("agent")),
         purpose=text(row.get("purpose")),
         upstream=text(row.get("response_provider")),
