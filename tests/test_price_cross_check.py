@@ -90,7 +90,7 @@ def ours(name: str, length: int) -> Rates:
 def rate_of(rates: Rates, kind: str) -> Decimal | None:
     if kind.startswith("write"):
         write = rates.write(kind.removeprefix("write").strip())
-        return write and write.rate
+        return write.rate if write else None
     return {"input": rates.input, "output": rates.output, "read": rates.cache_read}[kind]
 
 

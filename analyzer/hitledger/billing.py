@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from hitledger.prices import PriceBook, PriceKey, Rates, UnknownPrice, WriteRate
+from hitledger.prices import PriceBook, Rates, UnknownPrice, WriteRate
 from hitledger.types import CacheWrite, Call, Usage
 
 _UNIT_SECONDS = {"m": 60, "h": 3600}
@@ -37,13 +37,12 @@ class Cost:
 
 def rates_of(book: PriceBook, call: Call, prompt_tokens: int) -> Rates | UnknownPrice:
     """Rates of a call: of the model that was served, or where that has no price, of the one asked for."""
-    found: Rates | UnknownPrice | None = None
-    for model in dict.fromkeys((call.served_model or call.model, call.model)):
-        answer = book.find(PriceKey(model, call.provider, call.started_at, call.tier, prompt_tokens))
-        if isinstance(answer, Rates):
-            return answer
-        found = found or answer
-    return found or UnknownPrice(call.model, call.provider, "the model is not known")
+    at, tier = call.started_at, call.tier
+    found = book.find(call.served_model or call.model, call.provider, at, tier, prompt_tokens)
+    if isinstance(found, Rates) or call.served_model in ("", call.model):
+        return found
+    asked = book.find(call.model, call.provider, at, tier, prompt_tokens)
+    return asked if isinstance(asked, Rates) else found
 
 
 def costs_of(book: PriceBook, calls: Iterable[Call]) -> tuple[Cost | UnknownPrice | None, ...]:
@@ -78,20 +77,21 @@ def cost_of(call: Call, rates: Rates | None, expected: Usage | None = None) -> C
 
 
 def _priced(call: Call, usage: Usage, rates: Rates, source: CostSource) -> Cost:
-    notes = list(rates.notes)
+    notes = rates.notes
     uncached = usage.uncached_input_tokens * rates.input
     read = (usage.cache_read_tokens or 0) * rates.cache_read
     written = Decimal(0)
     for write in _settled_writes(call, usage):
         rate = _write_rate(call, write, rates)
         written += write.tokens * rate.rate
-        notes += [note for note in (rate.note, _assumption(write, rates)) if note]
+        if rate.note or not write.ttl:
+            notes += tuple(filter(None, (rate.note, _assumption(write, rates))))
     if usage.output_tokens and rates.output is None:
         raise UnknownPrice(call.model, call.provider, "no price for generated tokens")
     output = (usage.output_tokens or 0) * (rates.output or Decimal(0))
     if usage.output_tokens is None:
-        notes.append("output not reported: the cost is a lower bound")
-    return Cost(uncached + read + written + output, source, uncached, read, written, output, tuple(notes))
+        notes += ("output not reported: the cost is a lower bound",)
+    return Cost(uncached + read + written + output, source, uncached, read, written, output, notes)
 
 
 def cost_of_break(call: Call, rebilled_tokens: int, rates: Rates) -> Decimal:
@@ -113,6 +113,8 @@ def cost_of_break(call: Call, rebilled_tokens: int, rates: Rates) -> Decimal:
 def _settled_writes(call: Call, usage: Usage | None) -> tuple[CacheWrite, ...]:
     """Writes in the order billed. Where the usage does not say the lifetime, the request's only one does."""
     writes = (usage.cache_writes if usage else None) or ()
+    if len(writes) == 1 and writes[0].ttl:
+        return writes
     if any(not write.ttl for write in writes):
         marks = {segment.mark for segment in call.prompt.segments() if segment.mark}
         if len(marks) == 1:

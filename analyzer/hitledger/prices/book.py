@@ -4,8 +4,7 @@ Later layers win: list, shipped rows, user's rows. Then come tier, hours of the 
 a multiple of the input rate prices. Nothing has a default price: what is not known raises UnknownPrice.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,11 +15,9 @@ from pathlib import Path
 from hitledger.prices.litellm_json import is_litellm, read_litellm
 from hitledger.prices.rates import PriceKey, Rates, UnknownPrice
 from hitledger.prices.rowfile import parse_price_file, read_price_file
-from hitledger.prices.rows import PriceFile, PriceRow, Scope
+from hitledger.prices.rows import PriceFile, Scope
 from hitledger.prices.snapshot import ListedModel, PriceList, bundled_list
 from hitledger.prices.working import Working
-
-HALF_HOUR = 1800  # seconds; every change of price falls on a half hour
 
 
 @cache
@@ -36,9 +33,10 @@ class _Subject:
 
     listed: ListedModel | None
     files: tuple[PriceFile, ...]
-    prices: tuple[PriceRow, ...]
     steps: tuple[int, ...]  # prompt lengths at which a price changes, ascending
-    answers: dict[tuple[str, int, int], Rates | UnknownPrice] = field(default_factory=dict)
+    days: tuple[int, ...]  # days on which a price changes, as ordinals, ascending
+    has_hours: bool  # whether prices change within a day, on half hours
+    answers: dict[tuple[str, int, int, int], Rates | UnknownPrice] = field(default_factory=dict)
 
 
 class PriceBook:
@@ -56,25 +54,27 @@ class PriceBook:
 
     def rates(self, model: str, provider: str, at: datetime | None, tier: str = "", prompt_tokens: int = 0) -> Rates:
         """USD per token for a call. `tier` as in `Call.tier`, parts joined by "+". Raises UnknownPrice."""
-        found = self.find(PriceKey(model, provider, at, tier, prompt_tokens))
+        found = self.find(model, provider, at, tier, prompt_tokens)
         if isinstance(found, UnknownPrice):
             raise found
         return found
 
-    def table(self, keys: Iterable[PriceKey]) -> tuple[Rates | UnknownPrice, ...]:
-        """Rates for many calls, in their order; each distinct combination is worked out once."""
-        return tuple(map(self.find, keys))
-
-    def find(self, key: PriceKey) -> Rates | UnknownPrice:
-        """Rates for a call, or why there are none."""
-        if key.at is None:
-            return UnknownPrice(key.model, key.provider, "the time of the call is not known")
-        subject = self._subject(key.model, key.provider)
-        band = bisect_left(subject.steps, key.prompt_tokens)
-        place = (key.tier, int(key.at.timestamp()) // HALF_HOUR, band)
+    def find(
+        self, model: str, provider: str, at: datetime | None, tier: str = "", prompt_tokens: int = 0
+    ) -> Rates | UnknownPrice:
+        """Like `rates`, with the refusal as a value. Each distinct combination is worked out once."""
+        if at is None:
+            return UnknownPrice(model, provider, "the time of the call is not known")
+        if at.tzinfo is not UTC:
+            at = at.astimezone(UTC)
+        subject = self._subjects.get((model, provider)) or self._subject(model, provider)
+        day = at.toordinal()
+        half_hour = (day * 24 + at.hour) * 2 + at.minute // 30 if subject.has_hours else 0
+        place = (tier, bisect_right(subject.days, day), half_hour, bisect_left(subject.steps, prompt_tokens))
         found = subject.answers.get(place)
         if found is None:
-            found = subject.answers[place] = self._work_out(key, key.at.astimezone(UTC), subject, band)
+            key = PriceKey(model, provider, at, tier, prompt_tokens)
+            found = subject.answers[place] = self._work_out(key, subject, place[-1])
         return found
 
     def storage(self, model: str, provider: str, at: datetime) -> Decimal:
@@ -87,10 +87,8 @@ class PriceBook:
         return usable[-1].per_mtok_hour / 1_000_000
 
     def _subject(self, model: str, provider: str) -> _Subject:
-        place = (model, provider)
-        if place not in self._subjects:
-            self._subjects[place] = self._look_up(self._alias(model, provider), provider)
-        return self._subjects[place]
+        found = self._subjects[model, provider] = self._look_up(self._alias(model, provider), provider)
+        return found
 
     def _alias(self, model: str, provider: str) -> str:
         rows = [row for file in self._files for row in file.aliases if row.scope.covers(model, provider)]
@@ -115,16 +113,21 @@ class PriceBook:
             for file in self._files
         )
         listed = self._list.find(model, provider) if model and provider else None
-        prices = tuple(row for file in narrowed for row in file.prices)
-        steps = {row.above for row in prices if row.above} | (listed.steps if listed else set())
-        return _Subject(listed, narrowed, prices, tuple(sorted(steps)))
+        steps = {row.above for file in narrowed for row in file.prices if row.above}
+        days = {day for file in narrowed for day in file.days()}
+        has_hours = any(file.windows for file in narrowed)
+        if listed is not None:
+            steps |= listed.steps
+            days |= listed.days
+            has_hours |= any(price.hours for price in listed.prices)
+        ordinals = tuple(sorted(day.toordinal() for day in days))
+        return _Subject(listed, narrowed, tuple(sorted(steps)), ordinals, has_hours)
 
-    def _work_out(self, key: PriceKey, at: datetime, subject: _Subject, band: int) -> Rates | UnknownPrice:
+    def _work_out(self, key: PriceKey, subject: _Subject, band: int) -> Rates | UnknownPrice:
         if not key.model or not key.provider:
             missing = "model" if not key.model else "provider"
             return UnknownPrice(key.model, key.provider, f"the {missing} is not known")
-        source = self._list.source if self._list else ""
-        working = Working(key, at, subject.listed, subject.files, source)
+        working = Working(key, subject.listed, subject.files, self._list.source if self._list else "")
         try:
             return working.rates(subject.steps[band - 1] if band else 0)
         except UnknownPrice as unknown:

@@ -27,7 +27,7 @@ class PriceKey:
 
     model: str
     provider: str
-    at: datetime | None
+    at: datetime  # UTC
     tier: str = ""
     prompt_tokens: int = 0
 
@@ -59,7 +59,10 @@ class Rates:
 
     def write(self, lifetime: str) -> WriteRate | None:
         """The rate of writes with this lifetime, None where it has no price. The default one goes by any short name."""
-        exact = next((write for write in self.cache_writes if write.lifetime == lifetime), None)
-        if exact is not None or lifetime not in DEFAULT_LIFETIMES:
-            return exact
-        return next((write for write in self.cache_writes if write.lifetime in DEFAULT_LIFETIMES), None)
+        default = None
+        for write in self.cache_writes:
+            if write.lifetime == lifetime:
+                return write
+            if write.lifetime in DEFAULT_LIFETIMES:
+                default = write
+        return default if lifetime in DEFAULT_LIFETIMES else None

@@ -1,5 +1,6 @@
 """The rows of a prices file: what corrects or completes the price list."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -118,3 +119,9 @@ class PriceFile:
     storage: tuple[StorageRow, ...] = ()
     aliases: tuple[AliasRow, ...] = ()
     holidays: tuple[HolidayRow, ...] = ()
+
+    def days(self) -> Iterator[date]:
+        """Days on which a row begins or ends to hold."""
+        for rows in (self.prices, self.modifiers, self.writes, self.windows):
+            for scope in (row.scope for row in rows):
+                yield from (day for day in (scope.valid_from, scope.valid_to) if day is not None)

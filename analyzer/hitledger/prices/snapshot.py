@@ -67,6 +67,12 @@ class ListedModel:
         every = [*self.prices, *(price for _, price in self.tiers)]
         return frozenset(start for price in every for _, steps in price.rates for start, _ in steps if start)
 
+    @property
+    def days(self) -> frozenset[date]:
+        """Days on which a price changes."""
+        every = [*self.prices, *(price for _, price in self.tiers)]
+        return frozenset(price.begins for price in every if price.begins is not None)
+
 
 class PriceList:
     """The compiled list. Models are parsed when first asked for."""

@@ -13,10 +13,8 @@ PER_MILLION = Decimal("0.000001")
 class Working:
     """The rates so far, in USD per million tokens, and what they rest on."""
 
-    def __init__(
-        self, key: PriceKey, at: datetime, listed: ListedModel | None, files: tuple[PriceFile, ...], source: str
-    ) -> None:
-        self.key, self.at, self.day = key, at, at.date()
+    def __init__(self, key: PriceKey, listed: ListedModel | None, files: tuple[PriceFile, ...], source: str) -> None:
+        self.key, self.at, self.day = key, key.at, key.at.date()
         self.listed, self.files, self.source = listed, files, source
         self.rate: dict[str, Decimal] = {}
         self.sources: list[str] = []
@@ -62,7 +60,7 @@ class Working:
             if part not in priced:
                 rows = self._modifiers(part)
                 if not rows:
-                    raise self._unknown(f"no price for the tier {part!r} on {self.day}")
+                    raise self._unknown(f"no price for the tier {part!r}")
                 self._multiply(rows[-1].factor, rows[-1].scope)
 
     def _take_priced_tier(self, part: str, above: int) -> bool:
