@@ -115,7 +115,7 @@ def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) ->
         sessions=sessions_of(rows, breaks),
         calls=rows,
         breaks=breaks,
-        findings=findings_of(links, expectations, {item.index for item in breaks}, rules),
+        findings=findings_of(links, expectations, frozenset(item.index for item in breaks), rules),
         rules=rules_used(expectations),
         prices=prices_used(calls, money),
     )

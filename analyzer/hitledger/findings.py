@@ -1,7 +1,7 @@
 """Problems that are no break: refused marks, prompts below the minimum, marks that are missing or buy nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from hitledger.causes.case import Confidence, Diagnosis
 from hitledger.causes.catalogue import fix_of
