@@ -14,10 +14,14 @@ from hitledger.results import Finding
 from hitledger.types import Call, Evidence
 
 
-def findings_of(links: Sequence[Link], expectations: Sequence[Expectation | None], rules: Rules) -> tuple[Finding, ...]:
-    """All findings, in input order."""
+def findings_of(
+    links: Sequence[Link], expectations: Sequence[Expectation | None], broken: frozenset[int], rules: Rules
+) -> tuple[Finding, ...]:
+    """All findings, in input order. What a call that is a break lacks besides is said with the break."""
     found: list[tuple[Link, Diagnosis]] = []
     for link in links:
+        if link.index in broken:
+            continue
         found += [(link, diagnosis) for diagnosis in _of_call(link.call, expectations[link.index], rules)]
     found += _without_marks(links, expectations)
     found += _never_read(links, expectations)
