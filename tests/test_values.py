@@ -103,3 +103,9 @@ def test_brackets_without_end_are_bounded() -> None:
     assert found == []
     assert {skip.reason for skip in ledger.skips} == {"nested deeper than 1024"}
     assert ledger.balanced
+
+
+def test_a_list_with_one_element_a_line_is_one_value() -> None:
+    found, ledger = read(b'[\n{"a": 1},\n{"a": {"b":\n{"c": 2}}}\n]\n{"a": 3}\n')
+    assert [data for _, data, _ in found] == [[{"a": 1}, {"a": {"b": {"c": 2}}}], {"a": 3}]
+    assert ledger.rows == 0

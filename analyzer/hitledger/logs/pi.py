@@ -140,7 +140,8 @@ class _Session:
         if unfinished and _nothing_counted(usage):
             self.ledger.known("aborted before any usage")
             return None
-        key = (text(data.get("timestamp")), str(message.get("timestamp")), text(message.get("model")), str(logged))
+        times = text(data.get("timestamp")), str(message.get("timestamp"))
+        key = (text(data.get("id")), *times, text(message.get("model")), str(logged))
         if key in self.seen:
             self.ledger.known("copied from another session")
             return None

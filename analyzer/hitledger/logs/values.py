@@ -18,7 +18,8 @@ REST_OF_STRING = re.compile(STRING[1:], re.DOTALL)
 BRACKET = re.compile(STRING + rb"|[\[{\]}]", re.DOTALL)
 BOUNDARY = re.compile(STRING + rb"|[\[{\]},]", re.DOTALL)
 LINE_BYTES = 2**20  # a long line is read in pieces; a value may span any number of them
-FRESH = re.compile(rb'\{"|\[[{"]')  # how a compact value opens a line; pretty-printed text never has it there
+FRESH = re.compile(rb'\{"|\[[{"]')  # how a compact value opens a line; printed text has it only where one is due
+TAIL = 64  # bytes that hold the last one that is no space
 MAX_DEPTH = 1024  # orjson refuses more
 SEPARATORS = (b"#", b"===")
 
@@ -77,7 +78,7 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
     """
     buffer, depth, start = bytearray(), _Depth(), 0
     for number, piece, opens_line in _pieces(file):
-        if buffer and opens_line and FRESH.match(piece):
+        if buffer and opens_line and FRESH.match(piece) and not _wants_value(buffer, depth):
             _bad(ledger, start, "not valid JSON: a new value starts inside this one")
             buffer, depth = bytearray(), _Depth()
         if not buffer:
@@ -97,6 +98,11 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
             buffer, depth = bytearray(), _Depth()
     if buffer:
         yield from _value(closed(bytes(buffer)), start, ledger, cut=True)
+
+
+def _wants_value(buffer: bytearray, depth: _Depth) -> bool:
+    """Whether the open value goes on with another one: lists are also printed with one element a line."""
+    return not depth.in_string and bytes(buffer[-TAIL:]).rstrip().endswith((b"[", b",", b":"))
 
 
 def _pieces(file: LogFile) -> Iterator[tuple[int, bytes, bool]]:
