@@ -5,6 +5,8 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
 from hitledger.logs.registry import Reader, distinct_readers, reader_of, readers
 
+UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
+
 
 def detect(file: LogFile, format_name: str | None = None) -> Reader:
     """The reader of the file; `format_name` overrides what the content says.
@@ -22,11 +24,18 @@ def detect(file: LogFile, format_name: str | None = None) -> Reader:
     if claims:
         names = " and ".join(reader.format for reader in claims)
         raise NothingToReadError(f"read by {names}: say which with --format")
-    raise NothingToReadError(f"unknown format{_first_damage(file)}")
+    raise NothingToReadError(f"unknown format{_first_damage(file)}; --format names one")
 
 
 def _claims(file: LogFile, asked: tuple[Reader, ...]) -> list[Reader]:
-    return [reader for reader in asked if reader.sniff(file)]
+    return [reader for reader in asked if _claimed(reader, file)]
+
+
+def _claimed(reader: Reader, file: LogFile) -> bool:
+    try:
+        return reader.sniff(file)
+    except UNEXPECTED:  # rows of wrong types, made to break readers
+        return False
 
 
 def _head(file: LogFile) -> bytes:

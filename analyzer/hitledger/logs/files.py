@@ -5,6 +5,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ HEAD_BYTES = 64 * 2**10
 HEAD_ROWS = 20
 HEAD_ROW_BYTES = 2**20  # no further head row after so many bytes
 BUFFER_BYTES = 256 * 2**10  # a third of the reading time of the default
+PRINTED_LINE = 100  # bytes; no line of a printed document opens one and is longer
 BOM = b"\xef\xbb\xbf"
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -162,24 +164,43 @@ def _cause(error: BaseException) -> str:
 
 @lru_cache(maxsize=1)
 def _head(file: LogFile) -> bytes:
+    head = b""
     try:
         with file.open() as stream:
-            return stream.read(HEAD_BYTES)
+            while len(head) < HEAD_BYTES and (piece := cast(io.BufferedReader, stream).read1(HEAD_BYTES - len(head))):
+                head += piece
     except DAMAGE as error:
-        raise NothingToReadError(f"{file.name}: cannot be read: {_cause(error)}") from error
+        if not head:  # else what comes before the damage is read, and the damage is a skipped row then
+            raise NothingToReadError(f"{file.name}: cannot be read: {_cause(error)}") from error
+    return head
 
 
 @lru_cache(maxsize=1)
 def _head_rows(file: LogFile) -> tuple[Any, ...]:
-    ledger = FileLedger(file.name, "")
     found: list[Any] = []
-    for row in file.rows(ledger):
-        found.append(row.data)
-        if len(found) == HEAD_ROWS or ledger.bytes_read >= HEAD_ROW_BYTES:
-            break
-        if ledger.skipped > HEAD_ROWS:
-            return ()
+    if _opens_document(file.head()):
+        return ()
+    size = bad = 0
+    with suppress(*DAMAGE), file.open() as stream:
+        while len(found) < HEAD_ROWS and size < HEAD_ROW_BYTES and bad <= HEAD_ROWS:
+            line = stream.readline(MAX_ROW_BYTES)
+            if not line:
+                break
+            try:
+                found.append(row_value(line))
+                size += len(line)
+            except ValueError:
+                bad += bool(line.strip())
     return tuple(found)
+
+
+def _opens_document(head: bytes) -> bool:
+    """Whether the first line cannot be a row: later lines of a printed document can look like rows by themselves.
+
+    A long line that ends so is a row that was cut.
+    """
+    first, _, rest = head.removeprefix(BOM).lstrip().partition(b"\n")
+    return bool(rest) and len(first) < PRINTED_LINE and first.rstrip().endswith((b"{", b"[", b","))
 
 
 @lru_cache(maxsize=1)

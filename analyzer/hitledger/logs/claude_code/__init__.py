@@ -28,6 +28,8 @@ BARE_ROWS = frozenset(
     ]
 )
 
+FORK_KEY = b'"forkedFrom":'
+
 
 def sniff(file: LogFile) -> bool:
     """Whether one of the first rows is one that only Claude Code writes."""
@@ -47,7 +49,7 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
 
 
 def _is_ours(row: dict[str, object]) -> bool:
-    kind = row.get("type")
+    kind = str(row.get("type"))
     if kind == "summary":
         return "leafUuid" in row
     if kind == "file-history-snapshot":
@@ -63,4 +65,4 @@ def _is_ours(row: dict[str, object]) -> bool:
 
 
 def _is_fork(file: LogFile) -> bool:
-    return any(isinstance(row, dict) and "forkedFrom" in row for row in file.head_rows())
+    return FORK_KEY in file.head()

@@ -65,15 +65,13 @@ def _segment_of(block: Any, role: str, path: str, opens_message: bool) -> Segmen
             return simple
         (segment,) = LAYOUT.blocks([block], role, path)
         return replace(segment, path=path, opens_message=opens_message)
-    except (TypeError, RecursionError):  # nested deeper than JSON is written: its length is all that is kept of it
+    except (AttributeError, TypeError, ValueError, RecursionError):  # made to break readers: its length is kept
         return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {measure([block])[2]}", opens_message)
 
 
 def reminder(attachment: Mapping[str, Any], path: str, opens_message: bool) -> Segment:
     """What the program puts into the prompt for an attachment: its words are not logged, only what they say."""
-    return _segment(
-        Kind.TEXT, path, "user", orjson.dumps(attachment).decode(), opens_message, str(attachment.get("type"))
-    )
+    return _segment(Kind.TEXT, path, "user", _written(attachment), opens_message, str(attachment.get("type")))
 
 
 def _simple(block: Any, role: str, path: str, opens_message: bool) -> Segment | None:
@@ -87,7 +85,7 @@ def _simple(block: Any, role: str, path: str, opens_message: bool) -> Segment | 
             return _segment(Kind.TOOL_RESULT, path, role, text, opens_message, str(block.get("tool_use_id", "")))
     elif kind == "tool_use":
         name, arguments = str(block.get("id", "")), block.get("input")
-        text = f"{block.get('name')}{orjson.dumps(arguments).decode()}"
+        text = f"{block.get('name')}{_written(arguments)}"
         return _segment(Kind.TOOL_USE, path, role, text, opens_message, name)
     elif kind == "text":
         text = block.get("text")
@@ -98,6 +96,13 @@ def _simple(block: Any, role: str, path: str, opens_message: bool) -> Segment | 
         if isinstance(text, str):  # an empty text is one that the program hides; its signature tells them apart
             return _segment(Kind.THINKING, path, role, text or str(block.get("signature", "")), opens_message)
     return None
+
+
+def _written(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # orjson reads 1,024 levels and writes 254
+        return TOO_DEEP
 
 
 def _segment(kind: Kind, path: str, role: str, text: str, opens_message: bool, name: str = "") -> Segment:

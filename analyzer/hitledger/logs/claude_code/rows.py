@@ -190,7 +190,10 @@ class Transcript:
         if kind == "system":
             return f"{name}/{self._system(chain, row)}"
         detail = row.get("data") if kind == "progress" else row.get("attachment")
-        detail = detail if isinstance(detail, dict) else {}
+        if not isinstance(detail, dict):
+            if kind == "attachment":
+                raise TypeError("an attachment that is no object")
+            detail = {}
         if detail.get("hookName") == RESUME_HOOK:
             chain.event("resume")
         if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:

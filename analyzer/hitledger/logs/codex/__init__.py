@@ -13,13 +13,13 @@ from hitledger.types import Call
 
 FORMAT = "codex"
 ROW_TYPES = frozenset({"compacted", "event_msg", "response_item", "session_meta", "turn_context", "world_state"})
-PARENT_KEYS = ("forked_from_id", "parent_thread_id")
+PARENT_KEYS = (b'"forked_from_id":"', b'"parent_thread_id":"')
 
 
 def sniff(file: LogFile) -> bool:
     """Whether one of the first rows is an envelope that only Codex writes."""
     return any(
-        isinstance(row, dict) and row.get("type") in ROW_TYPES and isinstance(row.get("payload"), dict)
+        isinstance(row, dict) and str(row.get("type")) in ROW_TYPES and isinstance(row.get("payload"), dict)
         for row in file.head_rows()
     )
 
@@ -33,8 +33,5 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
 
 
 def _has_parent(file: LogFile) -> bool:
-    for row in file.head_rows():
-        payload = row.get("payload") if isinstance(row, dict) else None
-        if isinstance(payload, dict) and any(payload.get(key) for key in PARENT_KEYS):
-            return True
-    return False
+    head = file.head()
+    return any(key in head for key in PARENT_KEYS)

@@ -1,0 +1,135 @@
+"""A log file as rows: line numbers, compression, limits, damage that is said."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hitledger.errors import HitledgerError, NothingToReadError
+from hitledger.logs import files
+from hitledger.logs.files import LogFile, row_value
+from hitledger.logs.ingest import FileLedger
+from log_reading import written
+
+LINES = b'{"a":1}\n\n  \n[2]\n{"b":3}'
+
+
+def rows(file: LogFile, strict: bool = False) -> tuple[list[tuple[int, object]], FileLedger]:
+    ledger = FileLedger(file.name, "", strict)
+    return [(row.number, row.data) for row in file.rows(ledger)], ledger
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_rows_keep_their_line_numbers(tmp_path: Path, pack: object) -> None:
+    file = written(tmp_path, "log", pack(LINES))  # type: ignore[operator]
+    found, ledger = rows(file)
+    assert found == [(1, {"a": 1}), (4, [2]), (5, {"b": 3})]
+    assert (ledger.rows, ledger.skipped, ledger.bytes_read) == (3, 0, len(LINES))
+    assert rows(LogFile(None, "-", pack(LINES)))[0] == found  # type: ignore[operator]
+    assert file.is_plain() is (pack is bytes)
+
+
+def test_offsets_follow_from_the_bytes_read(tmp_path: Path) -> None:
+    file = written(tmp_path, "log", LINES)
+    ledger = FileLedger("log", "")
+    for row in file.rows(ledger):
+        start = ledger.bytes_read - row.size
+        assert row_value(LINES[start : start + row.size]) == row.data
+
+
+def test_many_frames(tmp_path: Path) -> None:
+    frames = zstandard.compress(b'{"a":1}\n') + zstandard.compress(b'{"b":2}\n')
+    assert [data for _, data in rows(written(tmp_path, "log.zst", frames))[0]] == [{"a": 1}, {"b": 2}]
+
+
+def test_a_bad_row_is_counted_with_its_reason() -> None:
+    found, ledger = rows(LogFile(None, "-", b'{"a":1}\n{"b":\n7\n"x"\nnull\n{"c":2}\n'))
+    assert found == [(1, {"a": 1}), (6, {"c": 2})]
+    assert (ledger.rows, ledger.skipped) == (6, 4)
+    assert [(skip.row, skip.reason.split(":")[0]) for skip in ledger.skips] == [
+        (2, "not valid JSON"),
+        (3, "a int, not an object"),
+        (4, "a str, not an object"),
+        (5, "a NoneType, not an object"),
+    ]
+
+
+def test_strict_names_file_and_line() -> None:
+    with pytest.raises(HitledgerError, match=r"^-:2: not valid JSON: .*\(--strict\)$") as caught:
+        rows(LogFile(None, "-", b'{"a":1}\n{"b":\n'), strict=True)
+    assert caught.value.exit_code == 1
+
+
+def test_a_line_over_the_limit_is_skipped_and_the_rest_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_ROW_BYTES", 100)
+    long = b'{"x":"' + b"y" * 450 + b'"}\n'
+    found, ledger = rows(LogFile(None, "-", b'{"a":1}\n' + long + b'{"b":2}\n' + long[:-1]))
+    assert found == [(1, {"a": 1}), (3, {"b": 2})]
+    assert [skip.row for skip in ledger.skips] == [2, 4]
+    assert "longer than" in ledger.skips[0].reason
+
+
+def test_more_than_a_file_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 20)
+    found, ledger = rows(LogFile(None, "-", b'{"a":1}\n' * 9))
+    assert len(found) == 3
+    assert (ledger.rows, ledger.skips[0].row) == (4, 4)
+
+
+def test_a_truncated_archive_gives_what_comes_before(tmp_path: Path) -> None:
+    content = b"".join(b'{"number":%d,"square":%d}\n' % (n, n * n) for n in range(2000))
+    found, ledger = rows(written(tmp_path, "log.gz", gzip.compress(content)[:-200]))
+    assert [data for _, data in found] == [{"number": n, "square": n * n} for n in range(len(found))]
+    assert 1000 < len(found) < 2000
+    assert ledger.rows == len(found) + 1
+    assert "the rest cannot be read" in ledger.skips[0].reason
+
+
+def test_halves_of_surrogate_pairs_are_mended() -> None:
+    assert row_value(rb'{"a":"x\ud83d"}') == {"a": "x\ufffd"}
+    assert row_value(rb'{"a":"\udc00x\ud83d\ude00\ude00"}') == {"a": "\ufffdx\U0001f600\ufffd"}
+
+
+@given(st.dictionaries(st.text(max_size=5), st.text(max_size=20), max_size=4))
+def test_any_object_is_read_as_it_was_written(value: dict[str, str]) -> None:
+    import json
+
+    assert row_value(json.dumps(value).encode()) == {str(_mended(key)): _mended(text) for key, text in value.items()}
+
+
+def _mended(text: str) -> str:
+    return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+
+
+def test_head_rows_of_a_printed_document_are_none() -> None:
+    assert LogFile(None, "-", b'{\n  "a": {"b": 1}\n}\n').head_rows() == ()
+    assert LogFile(None, "-", LINES).head_rows() == ({"a": 1}, [2], {"b": 3})
+
+
+def test_head_rows_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(LogFile(None, "-", b'{"a":1}\n' * 50).head_rows()) == files.HEAD_ROWS
+    monkeypatch.setattr(files, "HEAD_ROW_BYTES", 20)
+    assert len(LogFile(None, "-", b'{"a":2}\n' * 50).head_rows()) == 3
+    assert LogFile(None, "-", b"not json\n" * 50 + b'{"a":1}\n').head_rows() == ()
+
+
+def test_document(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert LogFile(None, "-", b'\xef\xbb\xbf[\n {"a": 1}\n]').document() == [{"a": 1}]
+    with pytest.raises(NothingToReadError, match="many JSON values"):
+        LogFile(None, "two", b'{"a":1}\n{"b":1}\n').document()
+    with pytest.raises(NothingToReadError, match="not valid JSON"):
+        LogFile(None, "text", b"Dear harbour master").document()
+    with pytest.raises(NothingToReadError, match="cannot be read: Compressed file ended"):
+        written(tmp_path, "cut.gz", gzip.compress(b'{"a":1}')[:-4]).document()
+    monkeypatch.setattr(files, "MAX_DOCUMENT_BYTES", 10)
+    with pytest.raises(NothingToReadError, match="larger than"):
+        LogFile(None, "large", b'{"a":"0123456789"}').document()
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(NothingToReadError, match="gone: cannot be read: No such file") as caught:
+        LogFile(tmp_path / "gone", "gone").head()
+    assert caught.value.exit_code == 3
