@@ -63,8 +63,14 @@ def _members(archive: zipfile.ZipFile, ledger: FileLedger) -> Iterator[Sample]:
     names = archive.namelist()
     header = next(name for name in HEADERS if name in names)
     evaluation = mapping(mapping(_json(archive, header, MAX_MEMBER_BYTES, ledger)[0]).get("eval"))
+    wanted = sorted(name for name in names[:MAX_MEMBERS] if name.startswith("samples/") and name.endswith(".json"))
     left = MAX_ARCHIVE_BYTES
-    for name in sorted(name for name in names[:MAX_MEMBERS] if name.startswith("samples/") and name.endswith(".json")):
+    for position, name in enumerate(wanted):
+        if left <= 0:
+            _skip(
+                ledger, f"{len(wanted) - position} samples: the archive unpacks to more than {MAX_ARCHIVE_BYTES} bytes"
+            )
+            break
         data, size = _json(archive, name, min(left, MAX_MEMBER_BYTES), ledger)
         left -= size
         if data is not None:
@@ -82,7 +88,7 @@ def _json(archive: zipfile.ZipFile, name: str, limit: int, ledger: FileLedger) -
         _skip(ledger, f"{name[:120]}: cannot be read: {error}")
         return None, 0
     if len(content) > limit:
-        _skip(ledger, f"{name[:120]}: unpacks to more than {limit // 2**20} MiB")
+        _skip(ledger, f"{name[:120]}: unpacks to more than {limit} bytes")
         return None, len(content)
     try:
         return orjson.loads(content), len(content)
