@@ -280,6 +280,13 @@ def test_server_tools_make_reads_add_up() -> None:
     assert [u.read_accumulated for u in (ran, idle, rounds) if u] == [True, False, True]
 
 
+def test_a_field_name_without_end_is_passed_over() -> None:
+    assert read_usage({"input_tokens": 5, "tokens" * 50: 7, "x" * 101: {"cached_tokens": 3}}) == (
+        Usage(5, None, None, None),
+        (),
+    )
+
+
 def test_compaction_inside_a_call_is_noted() -> None:
     _, notes = read_usage({"input_tokens": 1, "iterations": [{"type": "compaction"}, {"type": "message"}]})
     assert notes == ("compaction_not_in_usage",)

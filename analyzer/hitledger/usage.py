@@ -12,9 +12,10 @@ from hitledger.types import CacheWrite, Usage
 from hitledger.usage_fields import Convention, Name, Part, is_container, name_of
 
 MAX_TOKENS = 10**12  # a larger figure is no token count
+MAX_NAME = 100  # characters of a field name; a longer one is no name of a provider's
 MAX_DEPTH = 3  # details of details, as deep as any provider nests them
 SERVED_KEYS = ("service_tier", "speed", "inference_geo")
-STANDARD_TIERS = frozenset({"", "default", "standard", "auto", "global", "none", "not_available", "null"})
+STANDARD_TIERS = frozenset({"", "default", "standard", "auto", "global", "none", "not_available", "null", "on_demand"})
 
 
 def read_usage(raw: Mapping[str, Any], *, inclusive: bool | None = None) -> tuple[Usage | None, tuple[str, ...]]:
@@ -222,11 +223,13 @@ class _Figures:
 
 def _flat(raw: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, int | float | str]]:
     for key, value in raw.items():
+        if len(key) > MAX_NAME:
+            continue
         if isinstance(value, Mapping):
-            if depth < MAX_DEPTH and is_container(str(key)):
+            if depth < MAX_DEPTH and is_container(key):
                 yield from _flat(value, f"{prefix}{key}.", depth + 1)
         elif type(value) in (int, float) or (isinstance(value, str) and value.isdecimal()):
-            yield prefix + str(key), value
+            yield prefix + key, value
 
 
 def _number(value: float | str) -> int | None:
