@@ -8,12 +8,12 @@ from hitledger.billing import Cost
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
-from hitledger.positions import Counter, certainty_of
+from hitledger.positions import CHARS_PER_TOKEN, Counter, certainty_of
 from hitledger.prefix import common_segments, segments_from
 from hitledger.prices import Rates
 from hitledger.redact import redact, window
 from hitledger.results import Break, CallResult, SegmentResult
-from hitledger.types import Call, Certainty, Evidence, Segment
+from hitledger.types import Call, Certainty, Evidence, Kind, Segment
 from hitledger.verdicts import Verdict, place_of
 
 SHOWN_TEXT = 2000  # characters on either side of a difference with --show-text
@@ -87,7 +87,7 @@ def call_result(
         purpose=call.purpose,
         events=call.events,
         shared_segments=0 if whole else shared,
-        segments=_segments(call, expectation, counter, shared) if with_segments else (),
+        segments=_segments(call, before, expectation, counter, shared) if with_segments else (),
         common_prefix_tokens=_common_tokens(shared, len(call.prompt), before, expectation),
         input_tokens=total,
         uncached_input_tokens=usage.uncached_input_tokens if usage is not None else None,
@@ -119,10 +119,12 @@ def ttl_of(call: Call, expectation: Expectation | None) -> str | None:
     return (marks[-1].ttl if marks else expectation.rule.default_lifetime) or None
 
 
-def _segments(call: Call, expectation: Expectation | None, counter: Counter, shared: int) -> tuple[SegmentResult, ...]:
+def _segments(
+    call: Call, before: Call | None, expectation: Expectation | None, counter: Counter, shared: int
+) -> tuple[SegmentResult, ...]:
     """A full prompt's segments with their tokens; of a transcript's those that the predecessor did not have."""
     if call.evidence is not Evidence.EXACT:
-        return tuple(_segment(segment, None, None) for segment in segments_from(call.prompt, shared))
+        return _own_segments(call, before, shared)
     segments = expectation.view.prompt.segments() if expectation is not None else call.prompt.segments()
     counted = [counter.count(segment, call.model) for segment in segments]
     if expectation is None:
@@ -131,6 +133,22 @@ def _segments(call: Call, expectation: Expectation | None, counter: Counter, sha
     return tuple(
         _segment(segment, at(index + 1) - at(index), raw)
         for index, (segment, raw) in enumerate(zip(segments, counted, strict=True))
+    )
+
+
+def _own_segments(call: Call, before: Call | None, shared: int) -> tuple[SegmentResult, ...]:
+    """A transcript's segments behind the shared ones, with estimates: what the call added to the logged total, in
+    proportion to the characters. The first call's hidden part takes what its visible text does not."""
+    own = segments_from(call.prompt, shared)
+    total, earlier = call.input_tokens, before.input_tokens if before is not None else None
+    chars = sum(segment.chars for segment in own if segment.kind is not Kind.HIDDEN)
+    tokens = round(chars / CHARS_PER_TOKEN)
+    hidden = None if total is None else max(total - tokens, 0)
+    if total is not None and earlier is not None and before is not None and shared == len(before.prompt):
+        tokens = total - earlier if total > earlier else tokens
+    return tuple(
+        _segment(segment, hidden if segment.kind is Kind.HIDDEN else round(tokens * segment.chars / (chars or 1)), None)
+        for segment in own
     )
 
 
@@ -166,8 +184,7 @@ def _certainty(call: Call, expectation: Expectation | None) -> dict[str, Certain
     if expectation is not None:
         found["expected_cache_write_tokens"] = certainty_of(call)
         found["common_prefix_tokens"] = certainty_of(call)
-    if call.evidence is Evidence.EXACT:
-        found["segments"] = certainty_of(call)
+    found["segments"] = certainty_of(call) if call.evidence is Evidence.EXACT else Certainty.ESTIMATED
     if call.usage is not None and call.usage.output_estimated:
         found["output_tokens"] = found["cost"] = Certainty.ESTIMATED
     return found

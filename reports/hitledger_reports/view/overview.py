@@ -128,7 +128,7 @@ def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
         Figure("Paid", figures.usd(whole.cost, bill), _sources(audit)),
         Figure(
             "Lost to breaks",
-            figures.usd(whole.break_cost if whole.breaks else Decimal(0), lost),
+            figures.usd(whole.break_cost if whole.breaks else Decimal(0), whole.certainty),
             f"{figures.share(lost_share(whole), lost)} of the bill, {figures.plural(whole.breaks, 'break')}, "
             f"{figures.short(whole.rebilled_tokens, whole.certainty)} tokens billed again",
         ),
