@@ -207,6 +207,13 @@ def test_names_of_platforms(book: PriceBook, model: str, provider: str, rate: st
     assert million(book.rates(model, provider, NOON))[0] == rate
 
 
+def test_a_tier_in_the_name_counts_once(book: PriceBook) -> None:
+    expected = ["10", "1", "50"]
+    assert million(book.rates("anthropic/claude-opus-4.8-fast", "anthropic", NOON)) == expected
+    assert million(book.rates("claude-opus-4-8-fast", "anthropic", NOON, "fast")) == expected
+    assert million(book.rates("claude-opus-4-8", "anthropic", NOON, "fast")) == expected
+
+
 @pytest.mark.parametrize(
     ("model", "provider"),
     [

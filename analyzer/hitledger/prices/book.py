@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from hitledger.prices.litellm_json import is_litellm, read_litellm
+from hitledger.prices.names import WHOLE_NAMES, tier_in_name
 from hitledger.prices.rates import PriceKey, Rates, UnknownPrice
 from hitledger.prices.rowfile import parse_price_file, read_price_file
 from hitledger.prices.rows import PriceFile, Scope
@@ -32,6 +33,7 @@ class _Subject:
     """One (model, provider): what the layers say about it, and the answers given so far."""
 
     listed: ListedModel | None
+    tier: str  # that the model's name says
     files: tuple[PriceFile, ...]
     steps: tuple[int, ...]  # prompt lengths at which a price changes, ascending
     days: tuple[int, ...]  # days on which a price changes, as ordinals, ascending
@@ -73,7 +75,8 @@ class PriceBook:
         place = (tier, bisect_right(subject.days, day), half_hour, bisect_left(subject.steps, prompt_tokens))
         found = subject.answers.get(place)
         if found is None:
-            key = PriceKey(model, provider, at, tier, prompt_tokens)
+            parts = dict.fromkeys((*tier.split("+"), subject.tier))
+            key = PriceKey(model, provider, at, "+".join(filter(None, parts)), prompt_tokens)
             found = subject.answers[place] = self._work_out(key, subject, place[-1])
         return found
 
@@ -87,14 +90,17 @@ class PriceBook:
         return usable[-1].per_mtok_hour / 1_000_000
 
     def _subject(self, model: str, provider: str) -> _Subject:
-        found = self._subjects[model, provider] = self._look_up(self._alias(model, provider), provider)
+        name, tier = self._alias(model, provider), ""
+        if provider not in WHOLE_NAMES:
+            name, tier = tier_in_name(name)
+        found = self._subjects[model, provider] = self._look_up(name, provider, tier)
         return found
 
     def _alias(self, model: str, provider: str) -> str:
         rows = [row for file in self._files for row in file.aliases if row.scope.covers(model, provider)]
         return rows[-1].model if rows else model
 
-    def _look_up(self, model: str, provider: str) -> _Subject:
+    def _look_up(self, model: str, provider: str, tier: str) -> _Subject:
         if self._list is None:
             self._list = bundled_list()
 
@@ -121,7 +127,7 @@ class PriceBook:
             days |= listed.days
             has_hours |= any(price.hours for price in listed.prices)
         ordinals = tuple(sorted(day.toordinal() for day in days))
-        return _Subject(listed, narrowed, tuple(sorted(steps)), ordinals, has_hours)
+        return _Subject(listed, tier, narrowed, tuple(sorted(steps)), ordinals, has_hours)
 
     def _work_out(self, key: PriceKey, subject: _Subject, band: int) -> Rates | UnknownPrice:
         if not key.model or not key.provider:

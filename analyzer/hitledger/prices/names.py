@@ -37,3 +37,9 @@ def candidates(model: str, provider: str) -> tuple[str, ...]:
     if "claude" in name:
         found.append(re.sub(r"(?<=\d)\.(?=\d)", "-", name))
     return tuple(dict.fromkeys(found))
+
+
+def tier_in_name(model: str) -> tuple[str, str]:
+    """A model name without the tier that some clients put behind it, and that tier: `claude-opus-4-8-fast`."""
+    bare = model.removesuffix("-fast")
+    return (bare, "fast") if bare != model and "claude" in model else (model, "")
