@@ -17,6 +17,11 @@ def fixture(name: str) -> LogFile:
     return LogFile(FIXTURES / name, name)
 
 
+def content_of(file: LogFile) -> bytes:
+    with file.open() as stream:
+        return stream.read()
+
+
 def made(*values: Any, name: str = "made.json") -> LogFile:
     """A file of JSON values, one a line."""
     return LogFile(None, name, b"".join(json.dumps(value).encode() + b"\n" for value in values))

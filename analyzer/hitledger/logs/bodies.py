@@ -24,6 +24,7 @@ OTHER_FORMATS = frozenset(
         *("logged_at", "custom_id", "schemaType", "call_type", "custom_llm_provider", "request_created_at", "run_type"),
         *("trajectory", "trajectory_format", "steps", "samples", "kwargs", "gen_ai", "span_id", "observations"),
         *("resourceSpans", "log", "lhar", "interactions", "usage_model", "request_file", "parentUuid", "session_start"),
+        *("traceId", "usage_details", "spanContext", "dotted_order", "round_id"),
     ]
 )
 

@@ -36,8 +36,8 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
             fields = mapping(value.data)
             if value.cut:
                 ledger.skip(value.number, "the file ends inside this round")
-            elif missing := sorted(KEYS - fields.keys()):
-                ledger.skip(value.number, f"no round: {', '.join(missing)} missing")
+            elif not {"round_id", "timing_events"} <= fields.keys():
+                ledger.skip(value.number, "no round: round_id or timing_events missing")
             else:
                 yield from _call(fields, Place(file.name, value.number), ledger, seen)
 
@@ -97,8 +97,9 @@ def _times(events: list[Any]) -> tuple[datetime | None, datetime | None]:
     end: datetime | None = None
     for event in (mapping(event) for event in events):
         at = instant(event.get("timestamp"))
-        if event.get("event_type") in INPUT_EVENTS and end is None:
+        is_input = text(event.get("event_type")) in INPUT_EVENTS
+        if is_input and end is None:
             start = at or start
-        elif event.get("event_type") not in INPUT_EVENTS and at is not None:
+        elif not is_input and at is not None:
             end = at
     return start, end

@@ -65,9 +65,9 @@ def _chat_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
             rest["tool_calls"] = calls
         return [{"role": role, "content": message.get("content"), **rest}]
     blocks = [parsed(part) for part in parts]
-    results = [block for block in blocks if isinstance(block, Mapping) and block.get("type") in RESULT_PARTS]
+    results = [block for block in blocks if isinstance(block, Mapping) and _kind(block) in RESULT_PARTS]
     found = [_result(block) for block in results]
-    calls = [_call(block) for block in blocks if isinstance(block, Mapping) and block.get("type") in CALL_PARTS]
+    calls = [_call(block) for block in blocks if isinstance(block, Mapping) and _kind(block) in CALL_PARTS]
     calls += _calls(message)
     content = [_block(block) for block in blocks if not _is_call(block)]
     if content or calls or not found:
@@ -85,14 +85,18 @@ def _calls(message: Mapping[str, Any]) -> list[Any]:
     return [_call(call) if isinstance(call, Mapping) and "args" in call else call for call in given]
 
 
+def _kind(block: Mapping[str, Any]) -> str:
+    return str(block.get("type"))
+
+
 def _is_call(block: Any) -> bool:
-    return isinstance(block, Mapping) and block.get("type") in CALL_PARTS | RESULT_PARTS
+    return isinstance(block, Mapping) and _kind(block) in CALL_PARTS | RESULT_PARTS
 
 
 def _block(block: Any) -> Any:
     if not isinstance(block, Mapping):
         return block
-    kind, text = block.get("type"), block.get("content", block.get("text"))
+    kind, text = _kind(block), block.get("content", block.get("text"))
     if kind in TEXT_PARTS and isinstance(text, str):
         return {"type": "text", "text": text}
     if kind in THINKING_PARTS and isinstance(text, str):
