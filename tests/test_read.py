@@ -1,0 +1,99 @@
+"""From inputs to calls: the order, what is refused, progress, --strict."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from hitledger.errors import HitledgerError, NothingToReadError, UsageError
+from hitledger.logs.read import read_logs
+from log_reading import FIXTURES
+
+TRANSCRIPT = FIXTURES / "hostile/whole.jsonl.gz"
+ROLLOUTS = FIXTURES / "codex/sessions/2026"
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a rollout, a transcript, a note and an empty file."""
+    (tmp_path / "b.jsonl.gz").write_bytes(TRANSCRIPT.read_bytes())
+    (tmp_path / "a.jsonl").write_bytes(next(ROLLOUTS.rglob("*c.jsonl")).read_bytes())
+    (tmp_path / "note.txt").write_text("Dear harbour master")
+    (tmp_path / "empty.jsonl").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_format_by_format_in_input_order(inputs: Path) -> None:
+    reading = read_logs(["."])
+    assert [(call.place.file, call.place.row) for call in reading.calls()] == [
+        ("a.jsonl", 6),
+        ("b.jsonl.gz", 2),
+        ("b.jsonl.gz", 4),
+    ]
+    assert [(ledger.file, ledger.format) for ledger in reading.ingest.ledgers] == [
+        ("a.jsonl", "codex"),
+        ("b.jsonl.gz", "claude-code"),
+    ]
+    assert [refusal.file for refusal in reading.ingest.refusals] == ["empty.jsonl", "note.txt"]
+    assert [refusal.reason[:14] for refusal in reading.ingest.refusals] == ["empty", "unknown format"]
+    assert [call.place.file for call in read_logs(["b.jsonl.gz", "."]).calls()] == ["b.jsonl.gz"] * 2 + ["a.jsonl"]
+
+
+def test_a_named_format_reads_everything_with_one_reader(inputs: Path) -> None:
+    reading = read_logs(["."], format="codex")
+    assert len(list(reading.calls())) == 1
+    assert {ledger.format for ledger in reading.ingest.ledgers} == {"codex"}
+    assert all(ledger.balanced for ledger in reading.ingest.ledgers)
+    with pytest.raises(UsageError, match="no log format is called 'x'"):
+        read_logs(["."], format="x")
+
+
+def test_nothing_to_read_says_why(inputs: Path) -> None:
+    with pytest.raises(NothingToReadError) as caught:
+        read_logs(["empty.jsonl", "note.txt", "gone.jsonl"])
+    assert caught.value.exit_code == 3
+    assert [line.split(":")[0].strip() for line in str(caught.value).splitlines()] == [
+        "nothing to read",
+        "gone.jsonl",
+        "empty.jsonl",
+        "note.txt",
+    ]
+
+
+def test_only_the_first_reasons_are_listed(inputs: Path) -> None:
+    with pytest.raises(NothingToReadError, match=r"(?s)nothing to read\n(  none\d: .*\n){5}  and 3 more$"):
+        read_logs([f"none{number}" for number in range(8)])
+
+
+def test_rows_without_a_call(inputs: Path) -> None:
+    (inputs / "idle.jsonl").write_text('{"type":"summary","leafUuid":"1","summary":"x"}\nbroken\n')
+    reading = read_logs(["idle.jsonl"])
+    with pytest.raises(NothingToReadError, match=r"no call in 2 rows \(1 of them damaged\)"):
+        list(reading.calls())
+
+
+def test_strict(inputs: Path) -> None:
+    with pytest.raises(HitledgerError, match=r"empty.jsonl: empty \(--strict\)") as caught:
+        read_logs(["."], strict=True)
+    assert caught.value.exit_code == 1
+    (inputs / "cut.jsonl").write_bytes(gzip.decompress(TRANSCRIPT.read_bytes())[:-9])
+    with pytest.raises(HitledgerError, match=r"cut.jsonl:4: not valid JSON.*\(--strict\)"):
+        list(read_logs(["cut.jsonl"], strict=True).calls())
+
+
+def test_progress_ends_at_the_total(inputs: Path) -> None:
+    (inputs / "many.jsonl").write_bytes(
+        b"".join(
+            b'{"type":"assistant","sessionId":"s","parentUuid":null,"uuid":"u%d","message":{"id":"m%d","model":"m",'
+            b'"usage":{"input_tokens":1,"output_tokens":1}},"requestId":"r"}\n' % (number, number)
+            for number in range(300)
+        )
+    )
+    ticks: list[tuple[int, int]] = []
+    reading = read_logs(["many.jsonl"], progress=lambda done, total: ticks.append((done, total)))
+    assert len(list(reading.calls())) == 300
+    size = (inputs / "many.jsonl").stat().st_size
+    assert ticks[-1] == (size, size)
+    assert len(ticks) == 3
+    assert all(done <= total == size for done, total in ticks)
