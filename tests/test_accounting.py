@@ -147,7 +147,7 @@ def codex_rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]
 def calls_of(folder: Path, rows: Iterator[tuple[str, dict[str, Any]]]) -> list[Call]:
     for file, row in rows:
         with (folder / file).open("a") as out:
-            out.write(json.dumps(row, default=str) + "\n")
+            out.write(json.dumps(row, separators=(",", ":")) + "\n")
     return list(read_logs([str(folder)]).calls())
 
 
