@@ -84,6 +84,20 @@ def explain(
 
 
 @app.command()
+def formats(
+    paths: Annotated[list[str] | None, typer.Argument(help="With --table: logs to read.")] = None,
+    table: Annotated[bool, typer.Option("--table", help="What came of the files, by format, as Markdown.")] = False,
+) -> None:
+    """List the log formats that can be read; with --table, count files, rows and calls of each."""
+    from hitledger_reports import formats as shown
+
+    if paths and not table:
+        raise UsageError("PATHS are read with --table only")
+    for line in shown.table(paths or []) if table else shown.listing():
+        print(line)
+
+
+@app.command()
 def simulate(
     traces: Annotated[list[str], typer.Argument(help="Mooncake .jsonl, kv-cache-tester .json, our audit, or folders.")],
     block_size: Annotated[int | None, typer.Option(help="Tokens a block; a multiple of the trace's.")] = None,
