@@ -330,6 +330,12 @@ def test_the_users_file_comes_first(tmp_path: Path) -> None:
     assert million(book.rates("claude-sonnet-4-5", "anthropic", NOON))[0] == "3"
 
 
+def test_notes_of_rows_are_shown_with_their_rates(tmp_path: Path) -> None:
+    row = OWN.replace("input = 4.5", 'input = 4.5\nevidence = "inferred"\nnote = "until March"')
+    rates = own_book(tmp_path, row).rates("claude-opus-5", "anthropic", NOON)
+    assert rates.notes == ("inferred: contract; until March",)
+
+
 def test_an_explicit_zero_is_a_price(tmp_path: Path) -> None:
     row = 'provider = "local"\nmodels = ["*"]\ninput = 0\noutput = 0\nsource = "own machine"\nchecked = 2026-01-01'
     rates = own_book(tmp_path, f"schema = 1\n[[price]]\n{row}\n").rates("llama", "local", NOON)

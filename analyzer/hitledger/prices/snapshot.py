@@ -94,10 +94,6 @@ class PriceList:
                         return _listed_model(source, row)
         return None
 
-    def providers(self) -> tuple[str, ...]:
-        """Names of the lists."""
-        return tuple(self._providers)
-
 
 @cache
 def bundled_list() -> PriceList:

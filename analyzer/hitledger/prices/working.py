@@ -156,8 +156,9 @@ class Working:
 
 
 def _remark(scope: Scope) -> str:
-    """What the reader of a cost must know of a row: that no provider's document stands behind it."""
-    return "" if scope.evidence == "official" else f"{scope.evidence}: {scope.source}"
+    """What the reader of a cost must know of a row: its own note, and that no provider's document stands behind it."""
+    weak = "" if scope.evidence == "official" else f"{scope.evidence}: {scope.source}"
+    return "; ".join(filter(None, (weak, scope.note)))
 
 
 def _named(rates: dict[str, Decimal]) -> dict[str, Decimal]:
