@@ -79,7 +79,7 @@ class _Trajectory:
             self.ledger.count_rows()
             source = text(step.get("source"))
             if (cut and number == len(steps)) or source not in ROLE_OF:
-                reason = "the file ends inside this step" if source in ROLE_OF else "a step without a source"
+                reason = "the file ends inside this step" if cut else "a step without a source"
                 self.ledger.skip(self.ledger.rows, reason)
                 continue
             reason = _no_call(source, step)

@@ -64,7 +64,7 @@ class _Transcript:
         """The session's calls; in the file that a compaction leaves, nothing is one: it is a state, not a history."""
         messages = [mapping(message) for message in items(self.document.get("messages"))]
         self.ledger.count_rows(len(messages))
-        compacted = any(mapping(message.get("metadata")).get("kind") in COMPACTED for message in messages)
+        compacted = any(text(mapping(message.get("metadata")).get("kind")) in COMPACTED for message in messages)
         for number, message in enumerate(messages, 1):
             role = text(message.get("role"))
             if cut and number == len(messages):

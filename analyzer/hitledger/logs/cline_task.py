@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hitledger.logs.fields import items, mapping
+from hitledger.logs.fields import items, mapping, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.values import opening, values
@@ -29,7 +29,7 @@ def role_of(value: Any) -> str:
         return SCREEN
     if all(set(row) >= PLAIN_SCREEN_KEYS and row["type"] in ("user", "assistant") for row in rows[:-1] or rows):
         return SCREEN
-    roles = {row.get("role") for row in rows if "role" in row}
+    roles = {text(row["role"]) for row in rows if "role" in row}
     in_turn = roles and roles <= {"user", "assistant"} and rows[0].get("role") == "user"
     return HISTORY if in_turn and isinstance(rows[0].get("content"), list) else ""
 

@@ -57,6 +57,7 @@ class _Step:
 
     row: int
     id: str = ""
+    counted: bool = False  # a message that is a call
     cut: str = ""
     replaced: list[Any] = field(default_factory=list)
 
@@ -71,6 +72,7 @@ class _Chat:
     agent: str = "main"
     messages: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     steps: list[_Step] = field(default_factory=list)
+    said: dict[str, _Step] = field(default_factory=dict)  # the step of each message
     events: list[str] = field(default_factory=list)
     latest: datetime | None = None
 
@@ -113,19 +115,26 @@ class _Chat:
         if not kind:
             self.ledger.skip(number, "a message without a type")
             return
-        if message_id in self.messages:
-            self.messages[message_id] = {**self.messages[message_id], **row}
-            self.ledger.known("same call" if kind == "gemini" else f"{kind} message again")
-            return
-        self.messages[message_id] = row
-        self.steps.append(_Step(number, id=message_id))
+        again = message_id in self.messages
+        if not again:
+            self.said[message_id] = _Step(number, id=message_id)
+            self.steps.append(self.said[message_id])
+        self.messages[message_id] = {**self.messages.get(message_id, {}), **row}
+        self._count(self.said[message_id], kind, again, row)
+
+    def _count(self, step: _Step, kind: str, again: bool, row: Mapping[str, Any]) -> None:
+        """A message is a call from the first of its rows that has tokens."""
         if kind != "gemini":
-            self.ledger.known(f"{kind} message")
+            self.ledger.known(f"{kind} message again" if again else f"{kind} message")
+        elif step.counted:
+            self.ledger.known("same call")
         elif not mapping(row.get("tokens")):
             self.ledger.known("gemini message without tokens")
-        elif (self.id, message_id) in self.seen:
+        elif (self.id, step.id) in self.seen:
             self.ledger.known("copied from another file")
         else:
+            step.counted = True
+            self.seen.add((self.id, step.id))
             self.ledger.call()
 
     def calls(self) -> Iterator[Call]:
@@ -147,22 +156,19 @@ class _Chat:
                 continue
             message = self.messages[step.id]
             history.append((step.id, prompt))
-            if message.get("type") == "gemini" and mapping(message.get("tokens")):
-                yield from self._call(step, message, prompt)
+            if step.counted:
+                yield self._call(step, message, prompt)
             elif message.get("type") == "user":
                 self.events.append("user_turn")
             prompt = prompt.extend(self._segments(message, f"[{step.row - 1}]"))
             self.latest = _last_time(message) or self.latest
 
-    def _call(self, step: _Step, message: Mapping[str, Any], prompt: Prompt) -> Iterator[Call]:
-        if (self.id, step.id) in self.seen:
-            return
-        self.seen.add((self.id, step.id))
-        tokens = mapping(message["tokens"])
+    def _call(self, step: _Step, message: Mapping[str, Any], prompt: Prompt) -> Call:
+        tokens = mapping(message.get("tokens"))
         usage, notes = read_usage({USAGE_NAMES.get(name, name): value for name, value in tokens.items()})
         events, self.events = tuple(dict.fromkeys(self.events)), []
         ended = instant(message.get("timestamp"))
-        yield Call(
+        return Call(
             id=step.id,
             session=self.id,
             agent=self.agent,

@@ -47,7 +47,7 @@ def _is_message(row: Mapping[str, Any]) -> bool:
 
 
 def _has_tool_block(row: Mapping[str, Any]) -> bool:
-    return any(mapping(block).get("type") in TOOL_BLOCKS for block in items(row.get("content")))
+    return any(text(mapping(block).get("type")) in TOOL_BLOCKS for block in items(row.get("content")))
 
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:

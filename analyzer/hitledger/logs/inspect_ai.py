@@ -59,12 +59,16 @@ class _Sample:
         """The sample's calls; every event gets its entry in the ledger."""
         if not self.events:
             ledger.count_rows()
-            ledger.known("sample without events")
+            if self.cut:
+                ledger.skip(ledger.rows, "the file ends inside this sample")
+            else:
+                ledger.known("sample without events")
         for position, event in enumerate(self.events, 1):
             ledger.count_rows()
             kind = text(event.get("event"))
             if (self.cut and position == len(self.events)) or not kind:
-                ledger.skip(ledger.rows, "an event without a kind" if not kind else "the file ends inside this event")
+                reason = "an event without a kind" if not self.cut else "the file ends inside this event"
+                ledger.skip(ledger.rows, reason)
                 continue
             self._enter(kind, event)
             reason = self._no_call(kind, position, event)
@@ -90,7 +94,7 @@ class _Sample:
 
     def _enter(self, kind: str, event: Mapping[str, Any]) -> None:
         """Follow spans (and the steps of early logs), which say whose conversation an event belongs to."""
-        named = f"{text(event.get('type'))}:{text(event.get('name'))}" if event.get("type") in OWN_AGENTS else ""
+        named = f"{text(event.get('type'))}:{text(event.get('name'))}" if text(event.get("type")) in OWN_AGENTS else ""
         if kind == "span_begin":
             self.spans[text(event.get("id"))] = (text(event.get("parent_id")), named)
         elif kind == "step" and event.get("action") == "begin":

@@ -65,9 +65,7 @@ class _Run:
         for number, message in enumerate(self.messages, 1):
             role = text(message.get("role"))
             if (cut and number == len(self.messages)) or role not in ROLES:
-                ledger.skip(
-                    number, "the file ends inside this message" if role in ROLES else "a message without a role"
-                )
+                ledger.skip(number, "the file ends inside this message" if cut else "a message without a role")
                 continue
             extra = mapping(message.get("extra"))
             if role == "assistant":

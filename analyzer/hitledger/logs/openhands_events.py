@@ -36,7 +36,10 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
         conversation = conversations.setdefault(folder, _Conversation(folder))
         for value in values(file, ledger):
             record = _Record(file.name, value.number, mapping(value.data), ledger)
-            if "usage_to_metrics" in mapping(record.data.get("stats")):
+            if value.cut:
+                ledger.count_rows()
+                ledger.skip(value.number, "the file ends inside this record")
+            elif "usage_to_metrics" in mapping(record.data.get("stats")):
                 conversation.states.append(record)
             else:
                 ledger.count_rows()

@@ -125,7 +125,7 @@ class _Session:
         return None
 
     def _assistant(self, row: Row, data: Mapping[str, Any], message: Mapping[str, Any], at: _Entry) -> Call | None:
-        unfinished = message.get("stopReason") in UNFINISHED
+        unfinished = text(message.get("stopReason")) in UNFINISHED
         call = self._call(row, data, message, at, unfinished)
         content = [] if unfinished else items(message.get("content"))
         blocks = self.layout.blocks([_block(block) for block in content], "assistant", _path(row, "message.content"))
