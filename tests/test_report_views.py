@@ -1,13 +1,13 @@
 """Results -> view rows, each expectation worked out by hand from tests/report_audits.py."""
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report_audits import audit_of, broken, call, shop
 
-from hitledger.results import SegmentResult
+from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Certainty, Kind
 from hitledger_reports.view.break_pages import break_page
 from hitledger_reports.view.excerpt import excerpt
@@ -20,10 +20,12 @@ from hitledger_reports.view.paths import line, rectangles, scaled
 from hitledger_reports.view.prompts import Prompts
 from hitledger_reports.view.report import report
 from hitledger_reports.view.session_pages import CALLS_A_PAGE, context, session_page
+from hitledger_reports.view.shared_bands import shared_bands
 from hitledger_reports.view.strips import kind_bands, usage_bands
 from hitledger_reports.view.table import cells
 from hitledger_reports.view.trend import trend
 from hitledger_reports.view.waterfall import waterfall
+from report_audits import audit_of, broken, call, shop
 
 
 def test_headline_of_the_shop() -> None:
@@ -111,16 +113,49 @@ def test_kinds_are_merged_and_stretched_to_the_logged_total() -> None:
         SegmentResult(Kind.SYSTEM, "system[1]", 100, "b", False),
         SegmentResult(Kind.TEXT, "messages[0]", 200, "c", False),
     ]
-    bands = kind_bands(segments, 800, 1_000, 0, 5)  # counted 400, logged 800
+    bands = kind_bands(segments, 800, 1_000)  # counted 400, logged 800
     assert [(band.style, band.path) for band in bands] == [
-        ("k-system", "M0 0h400v5h-400z"), ("k-text", "M400 0h400v5h-400z"),
-    ]  # fmt: skip
+        ("k-system", "M0 10h400v6h-400z"),
+        ("k-text", "M400 10h400v6h-400z"),
+    ]
     assert kind_bands([replace(segments[0], tokens=None)], 800, 1_000) == ()
 
 
 @given(st.floats(-10, 1e9), st.floats(0, 1e9))
 def test_nothing_leaves_the_picture(value: float, most: float) -> None:
     assert 0 <= scaled(value, most) <= 1_000
+
+
+def test_a_strip_of_many_segments_stays_small() -> None:
+    kinds = (Kind.TOOL_USE, Kind.TOOL_RESULT)
+    segments = [SegmentResult(kinds[n % 2], f"messages[{n}]", 10, str(n), False) for n in range(5_000)]
+    assert sum(len(band.path) for band in kind_bands(segments, None, 50_000)) < 3_000
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(Kind)), st.integers(0, 500)), min_size=1, max_size=60))
+def test_kinds_fill_the_prompt_once(parts: list[tuple[Kind, int]]) -> None:
+    segments = [SegmentResult(kind, "", tokens, "", False) for kind, tokens in parts]
+    total = sum(tokens for _, tokens in parts)
+    bands = kind_bands(segments, None, total * 2)
+    widths = [int(width) for band in bands for width in re.findall(r"h(\d+)v", band.path)]
+    assert sum(widths) == (500 if total else 0)
+
+
+def test_calls_that_grow_out_of_each_other_share_one_drawing() -> None:
+    def grown(index: int, tokens: int, kind: Kind = Kind.TEXT) -> CallResult:
+        segments = tuple(SegmentResult(kind, f"messages[{n}]", 100, f"x{n}", False) for n in range(tokens // 100))
+        return call(index, tokens, 0, 0, segments=segments)
+
+    calls = [grown(0, 100), grown(1, 200), grown(2, 400), grown(3, 400, Kind.IMAGE)]
+    drawings, shown = shared_bands(calls, 400, Prompts({one.id: one for one in calls}), 7)
+    assert [drawing.number for drawing in drawings] == [7, 8]
+    assert [(shown[one.id].drawing, shown[one.id].width) for one in calls] == [
+        (7, 250),
+        (7, 500),
+        (7, 1_000),
+        (8, 1_000),
+    ]
+    assert drawings[0].bands[0].path == "M0 10h1000v6h-1000z"
 
 
 def test_paths() -> None:
@@ -192,7 +227,8 @@ def test_lanes_of_a_session() -> None:
     assert [(lane.name, lane.note, len(lane.rows)) for lane in page.lanes] == [
         ("main", "5 calls", 5), ("explore-1", "2 calls, started by main", 2),
     ]  # fmt: skip
-    assert [flag.cause for flag in page.breaks] == ["ttl.expired", "system.volatile_time"]
+    assert [(flag.cause, number) for flag, number in page.breaks] == [("ttl.expired", 1), ("system.volatile_time", 1)]
+    assert page.ranks == (1, 2)
     assert page.money is not None
     assert (page.money.paid_end, page.money.mended_end) == ("$0.2543", "$0.1605")
 
@@ -219,7 +255,7 @@ def test_break_page_shows_the_segment_that_differs() -> None:
     assert (page.previous, page.following) == (1, None)
     assert page.mark == 155  # token 2,311 of 14,904
     assert (page.paid, page.mended) == ("$0.0565", "$0.0168")
-    assert page.strips[1].lost == "M134 0h772v16h-772z"  # tokens 2,000 to 13,500 of 14,904
+    assert page.strips[1].lost == "M134 18h772v4h-772z"  # tokens 2,000 to 13,500 of 14,904
 
 
 def test_limits_are_said() -> None:

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hitledger.results import Audit, Break, CallResult, SegmentResult
+from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PATH, shown
 from hitledger_reports.view.breaks import BreakView, break_view
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 from hitledger_reports.view.prompts import Prompts
-from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands
+from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands, usage_bands
 
-STRIP_HEIGHT = 16
+LOST_TOP, LOST_HEIGHT = 18, 4  # below the two bands
 AROUND = 2
 
 
@@ -21,6 +22,7 @@ class PromptStrip:
 
     label: str
     tokens: str
+    usage: tuple[Band, ...]
     kinds: tuple[Band, ...]
     lost: str  # SVG path data over what was readable and not read; "" where there is nothing to show
 
@@ -71,7 +73,7 @@ def break_page(
         view=break_view(number, found, call, show_secrets),
         strips=_strips(found, earlier, call, before, now, most),
         mark=scaled(found.token_offset, most) if found.token_offset is not None and most else None,
-        segments=_around(before, now),
+        segments=_around(before, now, _certainty(earlier), _certainty(call)),
         paid=figures.usd(call.cost if call else None),
         mended=figures.usd(mended, found.certainty),
         expected=figures.count(call.expected_cache_read_tokens if call else None),
@@ -99,36 +101,46 @@ def _strips(
             PromptStrip(
                 label=f"call {one.index_in_session:,}, {words}",
                 tokens=figures.count(one.input_tokens),
-                kinds=kind_bands(segments, one.input_tokens, most, 0, STRIP_HEIGHT),
-                lost=rectangles([(scaled(start or 0, most), min(scaled(end, most), WIDTH))], 0, STRIP_HEIGHT),
+                usage=usage_bands(one, most),
+                kinds=kind_bands(segments, one.input_tokens, most),
+                lost=rectangles([(scaled(start or 0, most), min(scaled(end, most), WIDTH))], LOST_TOP, LOST_HEIGHT),
             )
         )
     return tuple(strips)
 
 
-def _around(before: Sequence[SegmentResult], now: Sequence[SegmentResult]) -> tuple[SegmentRow, ...]:
+def _certainty(call: CallResult | None) -> Certainty:
+    return call.certainty.get("segments", Certainty.EXACT) if call else Certainty.EXACT
+
+
+def _around(
+    before: Sequence[SegmentResult], now: Sequence[SegmentResult], sure_before: Certainty, sure_now: Certainty
+) -> tuple[SegmentRow, ...]:
     """The segments around the first that differs; none where one prompt only continues the other."""
     pairs = zip(before, now, strict=False)
     first = next((place for place, (old, new) in enumerate(pairs) if old.digest != new.digest), None)
     if first is None:
         return ()
     places = range(max(first - AROUND, 0), min(first + AROUND + 1, max(len(before), len(now))))
-    return tuple(_pair(before, now, place) for place in places)
+    return tuple(
+        SegmentRow(_name(old), _tokens(old, sure_before), _name(new), _tokens(new, sure_now), _verdict(old, new))
+        for old, new in ((_at(before, place), _at(now, place)) for place in places)
+    )
 
 
-def _pair(before: Sequence[SegmentResult], now: Sequence[SegmentResult], place: int) -> SegmentRow:
-    old = before[place] if place < len(before) else None
-    new = now[place] if place < len(now) else None
+def _at(segments: Sequence[SegmentResult], place: int) -> SegmentResult | None:
+    return segments[place] if place < len(segments) else None
+
+
+def _verdict(old: SegmentResult | None, new: SegmentResult | None) -> str:
     if old and new:
-        verdict = "same" if old.digest == new.digest else "differs"
-    else:
-        verdict = "only before" if old else "only now"
-    return SegmentRow(_name(old), _tokens(old), _name(new), _tokens(new), verdict)
+        return "same" if old.digest == new.digest else "differs"
+    return "only before" if old else "only now"
 
 
 def _name(segment: SegmentResult | None) -> str:
-    return f"{shown(segment.path, PATH)} ({KIND_NAMES[segment.kind]})" if segment else ""
+    return f"{shown(segment.path, PATH) or 'start'} ({KIND_NAMES[segment.kind]})" if segment else ""
 
 
-def _tokens(segment: SegmentResult | None) -> str:
-    return figures.count(segment.tokens) if segment else ""
+def _tokens(segment: SegmentResult | None, certainty: Certainty) -> str:
+    return figures.count(segment.tokens, certainty) if segment else ""

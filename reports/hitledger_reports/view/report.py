@@ -95,7 +95,7 @@ def report(audit: Audit, show_secrets: bool = False, progress: Progress | None =
             SessionLink(row, number if number <= len(paged) else None) for number, row in enumerate(rows, 1)
         ),
         session_pages=tuple(session_pages),
-        page_of_break={flag.number: number for number, page in enumerate(session_pages, 1) for flag in page.breaks},
+        page_of_break={rank: number for number, page in enumerate(session_pages, 1) for rank in page.ranks},
         break_pages=tuple(break_pages),
         findings=view(tables.findings(audit)),
         read=(view(tables.ingest(audit)), view(tables.skipped(audit))),
@@ -134,7 +134,8 @@ def _paged(ordered: tuple[SessionResult, ...], calls: dict[str, list[CallResult]
 
 def _occurs(kind: str, pages: list[SessionPage]) -> bool:
     style = f"k-{kind}"
-    return any(band.style == style for page in pages for lane in page.lanes for row in lane.rows for band in row.kinds)
+    drawings = (drawing for page in pages for lane in page.lanes for drawing in lane.drawings)
+    return any(band.style == style for drawing in drawings for band in drawing.bands)
 
 
 def _notes(audit: Audit, pages: int, rows: int) -> tuple[str, ...]:

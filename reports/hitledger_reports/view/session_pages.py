@@ -1,8 +1,9 @@
 """A session call by call: one strip a call, a lane an agent, pauses to scale, breaks flagged."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import groupby
 
 from hitledger.results import Audit, CallResult, SessionResult
 from hitledger_reports import figures
@@ -10,7 +11,8 @@ from hitledger_reports.shown import shown
 from hitledger_reports.view.cumulative import Cumulative, cumulative
 from hitledger_reports.view.gaps import Gap, gap
 from hitledger_reports.view.prompts import Prompts
-from hitledger_reports.view.strips import Band, kind_bands, usage_bands
+from hitledger_reports.view.shared_bands import Drawing, Shown, shared_bands
+from hitledger_reports.view.strips import Band, usage_bands
 
 CALLS_A_PAGE = 400
 NEIGHBOURS = 2
@@ -33,7 +35,7 @@ class CallRow:
     started: str
     gap: Gap
     usage: tuple[Band, ...]
-    kinds: tuple[Band, ...]
+    kinds: Shown | None
     read: str
     cost: str
     details: str
@@ -48,6 +50,7 @@ class Lane:
     name: str
     note: str
     rows: tuple[CallRow, ...]
+    drawings: tuple[Drawing, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ class SessionPage:
     lanes: tuple[Lane, ...]
     money: Cumulative | None
     left_out: int
-    breaks: tuple[Flag, ...]
+    breaks: tuple[tuple[Flag, int], ...]  # the worst break of each cause, and how many the cause has
+    ranks: tuple[int, ...]  # of all breaks of the session
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,14 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
     """`calls` are those of the session, in order."""
     most = max((call.input_tokens or 0 for call in calls), default=0)
     drawn = _drawn(calls, known.flags)
-    lanes = tuple(
-        _lane(agent, [call for call in calls if call.agent == agent], drawn, most, known)
-        for agent in dict.fromkeys(call.agent for call in calls)
-    )
+    lanes: list[Lane] = []
+    for agent in dict.fromkeys(call.agent for call in calls):
+        first = sum(len(lane.drawings) for lane in lanes)
+        lanes.append(_lane(agent, [call for call in calls if call.agent == agent], drawn, most, known, first))
     flags = sorted((known.flags[call.id] for call in calls if call.id in known.flags), key=lambda flag: flag.number)
+    by_cause: dict[str, list[Flag]] = {}
+    for flag in flags:
+        by_cause.setdefault(flag.cause, []).append(flag)
     dated = sorted(calls, key=lambda call: (call.started_at is None, call.started_at and call.started_at.timestamp()))
     return SessionPage(
         name=shown(session.id),
@@ -101,10 +108,11 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
         ),
         period=f"{figures.utc(session.started_at)} to {figures.utc(session.ended_at)} UTC",
         most=figures.count(most),
-        lanes=lanes,
+        lanes=tuple(lanes),
         money=cumulative(dated, known.lost),
         left_out=len(calls) - len(drawn),
-        breaks=tuple(flags),
+        breaks=tuple((marks[0], len(marks)) for marks in by_cause.values()),
+        ranks=tuple(flag.number for flag in flags),
     )
 
 
@@ -118,34 +126,27 @@ def _drawn(calls: Sequence[CallResult], flags: Mapping[str, Flag]) -> frozenset[
     return frozenset(calls[place].id for place in list(order)[:CALLS_A_PAGE])
 
 
-def _lane(agent: str, calls: Sequence[CallResult], drawn: frozenset[str], most: int, known: Context) -> Lane:
+def _lane(
+    agent: str, calls: Sequence[CallResult], drawn: frozenset[str], most: int, known: Context, first: int
+) -> Lane:
     parent = next((call.parent_agent for call in calls if call.parent_agent), "")
     note = figures.plural(len(calls), "call") + (f", started by {shown(parent)}" if parent else "")
-    return Lane(shown(agent), note, tuple(_rows(calls, drawn, most, known)))
-
-
-def _rows(calls: Sequence[CallResult], drawn: frozenset[str], most: int, known: Context) -> Iterator[CallRow]:
-    left_out: list[CallResult] = []
-    for call in calls:
-        if call.id not in drawn:
-            left_out.append(call)
-            continue
-        if left_out:
-            yield _run(left_out)
-            left_out = []
-        yield _row(call, most, known)
-    if left_out:
-        yield _run(left_out)
+    drawings, kinds = shared_bands([call for call in calls if call.id in drawn], most, known.prompts, first)
+    rows: list[CallRow] = []
+    for is_drawn, run in groupby(calls, key=lambda call: call.id in drawn):
+        some = list(run)
+        rows += [_row(call, most, kinds.get(call.id), known) for call in some] if is_drawn else [_run(some)]
+    return Lane(shown(agent), note, tuple(rows), drawings)
 
 
 def _run(calls: Sequence[CallResult]) -> CallRow:
     tokens = sum(call.input_tokens or 0 for call in calls)
     read = sum(call.cache_read_tokens or 0 for call in calls)
     share = figures.share(read / tokens if tokens else None)
-    return CallRow(calls[0].index, "", "", gap(None, None), (), (), share, "", "", None, left_out=len(calls))
+    return CallRow(calls[0].index, "", "", gap(None, None), (), None, share, "", "", None, left_out=len(calls))
 
 
-def _row(call: CallResult, most: int, known: Context) -> CallRow:
+def _row(call: CallResult, most: int, kinds: Shown | None, known: Context) -> CallRow:
     read = call.cache_read_tokens
     share = read / call.input_tokens if read is not None and call.input_tokens else None
     return CallRow(
@@ -154,7 +155,7 @@ def _row(call: CallResult, most: int, known: Context) -> CallRow:
         started=figures.utc(call.started_at),
         gap=gap(call.gap_seconds, call.ttl),
         usage=usage_bands(call, most),
-        kinds=kind_bands(known.prompts.segments(call), call.input_tokens, most),
+        kinds=kinds,
         read=figures.share(share),
         cost=figures.usd(call.cost),
         details=_details(call),

@@ -1,15 +1,17 @@
 """A prompt as a strip: its width is its tokens; one band says what was read, the other what the segments are."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Kind
-from hitledger_reports.view.paths import rectangles, scaled
+from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 
 USAGE_TOP, USAGE_HEIGHT = 0, 9
 KINDS_TOP, KINDS_HEIGHT = 10, 6
+STEPS = 125
 # Plain words for the legend, in the order of the legend.
 KIND_NAMES: dict[Kind, str] = {
     Kind.TOOL: "tool definition",
@@ -52,17 +54,33 @@ def usage_bands(call: CallResult, most: int) -> tuple[Band, ...]:
     return tuple(bands)
 
 
-def kind_bands(
-    segments: Sequence[SegmentResult], total: int | None, most: int, top: int = KINDS_TOP, height: int = KINDS_HEIGHT
-) -> tuple[Band, ...]:
-    """Segments in prompt order, neighbours of one kind as one; stretched to `total` tokens where that is known."""
+def kind_bands(segments: Sequence[SegmentResult], total: int | None, most: int, steps: int = STEPS) -> tuple[Band, ...]:
+    """What the prompt is made of, stretched to `total` tokens where that is known.
+
+    The width is cut into `steps`, each of which shows the kind that fills most of it; so a strip of thousands of
+    segments stays small.
+    """
     counted = sum(segment.tokens or 0 for segment in segments)
-    if not counted:
+    if not counted or most <= 0:
         return ()
-    stretch = (total or counted) / counted
+    length = min(1.0, (total or counted) / most) * steps  # in steps
+    filled: list[dict[Kind, float]] = [{} for _ in range(math.ceil(length))]
+    position = 0.0
+    for segment in segments:
+        start, position = position, position + (segment.tokens or 0) / counted * length
+        for step in range(int(start), min(math.ceil(position), len(filled))):
+            inside = min(position, step + 1) - max(start, step)
+            filled[step][segment.kind] = filled[step].get(segment.kind, 0.0) + inside
+    end = round(length / steps * WIDTH)
     spans: dict[Kind, list[tuple[int, int]]] = {}
-    position = 0
-    for kind, run in groupby(segments, key=lambda segment: segment.kind):
-        start, position = position, position + sum(segment.tokens or 0 for segment in run)
-        spans.setdefault(kind, []).append((scaled(start * stretch, most), scaled(position * stretch, most)))
-    return tuple(Band(f"k-{kind.value}", rectangles(spans[kind], top, height)) for kind in KIND_NAMES if kind in spans)
+    step = 0
+    for kind, run in groupby(max(kinds, key=kinds.__getitem__, default=None) for kinds in filled):
+        start_of_run, step = step, step + len(list(run))
+        if kind is not None:
+            span = (start_of_run * WIDTH // steps, min(step * WIDTH // steps, max(end, 1)))
+            spans.setdefault(kind, []).append(span)
+    return tuple(
+        Band(f"k-{kind.value}", rectangles(spans[kind], KINDS_TOP, KINDS_HEIGHT))
+        for kind in KIND_NAMES
+        if kind in spans
+    )
