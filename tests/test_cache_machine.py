@@ -4,6 +4,7 @@ The store carries out the moves as tensors would. Whatever happened, each runnin
 tokens at positions 0, 1, 2, …; freed blocks are poisoned, so a stale read shows.
 """
 
+import re
 from collections import Counter, deque
 from collections.abc import Hashable
 from functools import partial
@@ -281,6 +282,28 @@ def walk(seed: int, operations: int) -> CacheMachine:
     return machine
 
 
+LETTERS = {
+    Stage.LOOKUP: "L", Stage.ALLOCATE: "A", Stage.POPULATE: "P", Stage.APPEND: "+", Stage.SHARE: "S",
+    Stage.COPY_ON_WRITE: "C", Stage.PREEMPT: "X", Stage.OFFLOAD: "", Stage.EVICT: "", Stage.FREE: "F",
+}  # fmt: skip
+ADMITTED = r"(LS?A|^S)[PC+]*"
+LIFE = re.compile(rf"(({ADMITTED}X)*({ADMITTED})?)F?")
+
+
+def lives(events: list[CacheEvent]) -> dict[str, str]:
+    """One letter for each step of each sequence; evictions belong to no sequence of their own."""
+    letters: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, SequenceEvent):
+            letters[event.seq_id] = letters.get(event.seq_id, "") + LETTERS[event.stage]
+    return letters
+
+
+@pytest.mark.parametrize("life", ["A", "LAPFP", "LAXP", "LASA", "XF", "LAPLA", "FF"])
+def test_control_illegal_lives_do_not_match(life: str) -> None:
+    assert LIFE.fullmatch(life) is None
+
+
 def test_twelve_thousand_operations() -> None:
     seen: Counter[Stage] = Counter()
     for seed in range(24):
@@ -288,6 +311,7 @@ def test_twelve_thousand_operations() -> None:
         machine.events_rebuild_the_contents()
         seen.update(event.stage for event in machine.events if isinstance(event, SequenceEvent))
         machine.teardown()
+        assert [life for life in lives(machine.events).values() if not LIFE.fullmatch(life)] == []
     assert set(seen) == set(Stage), "the walk has met every stage of the lifecycle"
     assert min(seen.values()) > 100
 

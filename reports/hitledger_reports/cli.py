@@ -100,7 +100,7 @@ def formats(
 @app.command()
 def simulate(
     traces: Annotated[list[str], typer.Argument(help="Mooncake .jsonl, kv-cache-tester .json, our audit, or folders.")],
-    block_size: Annotated[int | None, typer.Option(help="Tokens a block; a multiple of the trace's.")] = None,
+    block_size: Annotated[str, typer.Option(help="Tokens a block, one or several; multiples of the trace's.")] = "",
     capacity_blocks: Annotated[str, typer.Option(help="Comma-separated; 'inf' for no limit.")] = "",
     capacity_tokens: Annotated[str, typer.Option(help="The same in tokens.")] = "",
     capacity_bytes: Annotated[str, typer.Option(help="The same as '80GB,1TiB'; needs --model.")] = "",

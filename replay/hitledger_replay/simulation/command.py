@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from hitledger.errors import UsageError
 from hitledger_replay.simulation.definitions import Definition, Window
-from hitledger_replay.simulation.plan import Plan, parse_capacities, parse_policies
+from hitledger_replay.simulation.plan import Plan, parse_block_sizes, parse_capacities, parse_policies
 from hitledger_replay.simulation.report import all_definitions, simulate_report
 from hitledger_replay.simulation.routing import Routing
 from hitledger_replay.simulation.table import table_lines
@@ -16,7 +16,7 @@ Choice = TypeVar("Choice", Window, Routing)
 
 def run(
     traces: Sequence[str],
-    block_size: int | None,
+    block_size: str,
     capacities: tuple[str, str, str, str],
     policy: str,
     counting: tuple[str, bool, float],
@@ -38,7 +38,7 @@ def run(
         host_blocks=host_blocks,
         disk_blocks=disk_blocks,
     )
-    return simulate_report(read_traces(traces, block_size), plan)
+    return simulate_report(read_traces(traces, parse_block_sizes(block_size)), plan)
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:

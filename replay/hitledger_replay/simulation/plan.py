@@ -88,6 +88,15 @@ def parse_policies(text: str) -> tuple[Policy, ...]:
         raise UsageError(f"{error}; known policies: {', '.join(Policy)}") from error
 
 
+def parse_block_sizes(text: str) -> tuple[int | None, ...]:
+    """Comma-separated numbers of tokens; nothing given: the trace's own. Raises UsageError."""
+    sizes = [part.strip() for part in text.split(",")] if text else []
+    for size in sizes:
+        if not size.isascii() or not size.isdigit() or len(size) > 9 or int(size) == 0:
+            raise UsageError(f"block size {size!r} is not a positive number of tokens")
+    return tuple(int(size) for size in sizes) or (None,)
+
+
 def parse_capacities(blocks: str, tokens: str, size: str, model: str) -> tuple[Capacity | None, ...]:
     """Comma-separated capacities from one of three options, "inf" for no limit; none of them given: no limit.
 

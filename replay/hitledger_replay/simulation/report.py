@@ -158,7 +158,13 @@ def _memory(trace: Trace) -> Iterator[dict[str, Any]]:
     ]
     layouts.append(("paged", paged(prompts, trace.block_size)))
     for name, held in layouts:
-        yield {"trace": trace.name, "layout": name, **asdict(held), "utilisation": held.utilisation}
+        yield {
+            "trace": trace.name,
+            "block_size": trace.block_size,
+            "layout": name,
+            **asdict(held),
+            "utilisation": held.utilisation,
+        }
 
 
 def all_definitions() -> tuple[Definition, ...]:

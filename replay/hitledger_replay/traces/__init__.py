@@ -1,6 +1,6 @@
 """Traces: sequences of prompts as block ids, read from the formats other projects publish and from our own audits."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from hitledger.errors import NothingToReadError
@@ -14,19 +14,20 @@ from hitledger_replay.traces.trace import Trace
 HEAD_BYTES = 1 << 16
 
 
-def read_traces(paths: Iterable[str], block_size: int | None = None) -> Iterator[Trace]:
+def read_traces(paths: Iterable[str], block_sizes: Sequence[int | None] = (None,)) -> Iterator[Trace]:
     """Read files and folders (their *.json and *.jsonl) one after the other; one trace is in memory at a time.
 
-    `block_size` is the one to simulate: a trace in finer blocks is coarsened. Raises NothingToReadError for a path
-    with no trace and TraceError for two traces of one name.
+    Each trace comes once for each of `block_sizes`, coarsened where its own blocks are finer; None is its own size.
+    Raises NothingToReadError for a path with no trace and TraceError for two traces of one name.
     """
     seen: set[str] = set()
     for path in _files(paths):
-        trace = read_trace(path, block_size)
-        if trace.name in seen:
-            raise TraceError(f"{path.name}: a second trace with the id {trace.name!r}; give each trace once")
-        seen.add(trace.name)
-        yield trace if block_size in (None, trace.block_size) else trace.coarsen(int(block_size or 0))
+        for turn, block_size in enumerate(block_sizes):
+            trace = read_trace(path, block_size)
+            if turn == 0 and trace.name in seen:
+                raise TraceError(f"{path.name}: a second trace with the id {trace.name!r}; give each trace once")
+            seen.add(trace.name)
+            yield trace if block_size in (None, trace.block_size) else trace.coarsen(int(block_size or 0))
 
 
 def read_trace(path: Path, block_size: int | None = None) -> Trace:

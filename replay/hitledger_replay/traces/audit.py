@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hitledger.results import Audit, CallResult, SegmentResult, load
+from hitledger_replay.errors import TraceError
 from hitledger_replay.traces.trace import Trace, TraceBuilder
 
 BLOCK_SIZE = 16
@@ -34,6 +35,8 @@ def audit_trace(audit: Audit, path: Path, block_size: int = BLOCK_SIZE) -> Trace
         ids = _block_ids(call, own, block_size, numbers)
         session = sessions.setdefault(call.session, len(sessions))
         builder.add(call.index + 1, ids, (sum(counted), call.output_tokens or 0), _seconds(call, first), session)
+    if not builder.num_rows:
+        raise TraceError(f"{path.name}: no call with counted segments; audit the log again with its segments listed")
     return builder.build()
 
 

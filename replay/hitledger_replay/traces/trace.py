@@ -104,6 +104,11 @@ class TraceBuilder:
         self._sessions: list[int] = []
         self._num_blocks = 0
 
+    @property
+    def num_rows(self) -> int:
+        """Requests added so far."""
+        return len(self._rows)
+
     def fail(self, row: int, message: str) -> TraceError:
         """The error to raise about a row."""
         return TraceError(f"{self.file}, {self.place} {row}: {message}")

@@ -1,0 +1,136 @@
+"""`hitledger simulate` and `hitledger size` from the shell: files, exit codes, one line for an error."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hitledger.errors import HitledgerError, NothingToReadError, UsageError
+from hitledger_replay.errors import ReplayError, TraceError
+from hitledger_reports.cli import app
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "traces"
+MOONCAKE = str(FIXTURES / "mooncake-synthetic-80.jsonl")
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_simulate_writes_what_it_promises(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    arguments = ("simulate", MOONCAKE, "--capacity-blocks", "60,inf", "--policy", "lru,belady", "--window", "last50")
+    shown = invoke(*arguments, "--json", str(out))
+    rows = json.loads(out.read_text())["results"]
+    assert [(row["policy"], row["capacity_blocks"], row["hit_tokens"], row["total_tokens"]) for row in rows] == [
+        ("lru", 60, 14_336, 546_830),
+        ("lru", None, 48_832, 546_830),
+        ("belady", 60, 47_616, 546_830),
+        ("belady", None, 48_832, 546_830),
+    ]
+    assert all(row["trace"] == "mooncake-synthetic-80" and row["definition"].startswith("tokens;") for row in rows)
+    assert rows[0]["hit_rate"] == 14_336 / 546_830
+    assert "2.62%" in shown
+    again = tmp_path / "again.json"
+    invoke(*arguments, "--json", str(again))
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_simulate_a_folder_adds_up(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    shown = invoke("simulate", str(FIXTURES), "--all-definitions", "--json", str(out))
+    report = json.loads(out.read_text())
+    sums = [row for row in report["results"] if row["trace"] == "all" and row["definition"].startswith("tokens; full")]
+    single = [r for r in report["results"] if r["trace"] != "all" and r["definition"].startswith("tokens; full")]
+    assert sum(row["total_tokens"] for row in sums) == sum(row["total_tokens"] for row in single)
+    assert {row["block_size"] for row in sums} == {64, 512}
+    assert "over 2 traces" in shown
+
+
+def test_simulate_block_sizes_backends_and_tiers(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    invoke("simulate", MOONCAKE, "--block-size", "512,1024,4096", "--json", str(out))
+    rows = json.loads(out.read_text())["results"]
+    assert [row["block_size"] for row in rows] == [512, 1024, 4096]
+    assert rows[0]["hit_tokens"] > rows[1]["hit_tokens"] > rows[2]["hit_tokens"], "larger blocks find less"
+    invoke("simulate", MOONCAKE, "--backends", "3", "--routing", "cache-aware", "--json", str(out))
+    assert json.loads(out.read_text())["routing"] == "cache-aware"
+    invoke("simulate", MOONCAKE, "--capacity-blocks", "60", "--host-blocks", "100", "--json", str(out))
+    row = json.loads(out.read_text())["results"][0]
+    assert sum(row["hit_tokens_by_tier"].values()) == row["hit_tokens"] > row["hit_tokens_by_tier"]["device"]
+
+
+def test_size_writes_what_it_promises(tmp_path: Path) -> None:
+    out = tmp_path / "z.json"
+    arguments = ("--tokens", "8192", "--sequences", "32", "--tp", "16", "--kv-dtype", "fp8", "--json", str(out))
+    shown = invoke("size", "llama-3.1-8b", *arguments, "--memory", "80GB", "--claim", "16 GiB")
+    report = json.loads(out.read_text())
+    assert report["bytes_per_token"] == 65_536
+    assert report["bytes_per_token_per_rank"] == [8_192] * 16
+    assert report["logical_bytes"] == 16 * 2**30
+    assert report["physical"]["live"] == 2 * 2**30
+    assert {"theoretical_tokens", "allocatable_tokens", "stable_tokens"} <= set(report["capacity"])
+    assert len(report["checklist"]) == 7
+    assert report["claim"]["holds"]
+    assert "16 ranks hold 2 copies" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (["simulate", "nowhere"], NothingToReadError, "nowhere: no trace there"),
+        (["simulate", MOONCAKE, "--policy", "best"], UsageError, "known policies"),
+        (["simulate", MOONCAKE, "--window", "some"], UsageError, "known: all, last50"),
+        (["simulate", MOONCAKE, "--block-size", "500"], UsageError, "cannot become blocks of 500"),
+        (["simulate", MOONCAKE, "--block-size", "0"], UsageError, "block size '0'"),
+        (["simulate", MOONCAKE, "--capacity-bytes", "1GB"], UsageError, "--model"),
+        (["simulate", MOONCAKE, MOONCAKE], TraceError, "second trace"),
+        (["size", "gpt-9"], ReplayError, "no such file, folder or built-in model"),
+        (["size", "llama-2-7b", "--tokens", "0"], UsageError, "num_tokens"),
+        (["size", "llama-2-7b", "--kv-dtype", "int3"], UsageError, "known: fp32"),
+        (["size", "llama-2-7b", "--memory", "lots"], UsageError, "not a size"),
+        (["size", "llama-2-7b", "--memory", "1GB"], ReplayError, "leave no memory"),
+        (["size", "llama-2-7b", "--block-size", "0"], UsageError, "at least 1"),
+    ],
+)
+def test_errors_are_ours(arguments: list[str], error: type[HitledgerError], message: str) -> None:
+    with pytest.raises(error, match=message):
+        CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_an_error_is_one_line_with_its_exit_code() -> None:
+    command = [sys.executable, "-m", "hitledger_reports.cli", "simulate", "nowhere"]
+    code = "from hitledger_reports.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code, *command[3:]], capture_output=True, text=True, check=False)
+    assert result.returncode == 3
+    assert result.stderr == "hitledger: nowhere: no trace there (*.json or *.jsonl)\n"
+
+
+@pytest.mark.parametrize(
+    "module", ["hitledger_replay.simulation.command", "hitledger_replay.cache", "hitledger_replay.sizecommand"]
+)
+def test_no_torch_is_loaded(module: str) -> None:
+    code = f"import sys, {module}; print(sorted({{'torch', 'transformers'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_size_needs_no_numpy_and_simulate_says_what_it_needs() -> None:
+    code = (
+        "import sys; sys.modules['numpy'] = None\n"
+        "from hitledger_reports.cli import main\n"
+        "sys.argv = ['hitledger', *sys.argv[1:]]; main()"
+    )
+    size = subprocess.run(
+        [sys.executable, "-c", code, "size", "llama-2-7b"], capture_output=True, text=True, check=False
+    )
+    assert (size.returncode, "524,288 bytes" in size.stdout) == (0, True)
+    run = subprocess.run(
+        [sys.executable, "-c", code, "simulate", MOONCAKE], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2
+    assert run.stderr == "hitledger: this command needs numpy: pip install 'hitledger[replay]'\n"
