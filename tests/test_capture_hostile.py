@@ -1,12 +1,14 @@
 """Readers of captured traffic on hostile input: nothing raises, every row is accounted for."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,36 +51,77 @@ VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.sampled_from(WORDS), inner, max_size=6)),
     max_leaves=25,
 )
+Shape = Callable[[Any, Any], Any]
+
+
+def asked(value: Any) -> dict[str, Any]:
+    """A request body around a value of the fuzz."""
+    return {"model": "m", "messages": [{"role": "user", "content": value}], "tools": value, "system": value}
+
+
 # Enough of each format that the fuzz gets past the front door.
-SHAPES = [
-    lambda value: {"request": {"model": "claude-x", "messages": value}, "response": value, "logged_at": "x"},
-    lambda value: {"model": "gpt-x", "messages": [{"role": "user", "content": value}], "tools": value},
-    lambda value: {
-        "request": {"model": "gpt-x", "input": value},
-        "response": {"object": "response", "output": [value]},
-    },
-    lambda value: {"schemaType": "ModelInvocationLog", "modelId": value, "input": value, "output": value},
-    lambda value: {"log": {"version": "1.2", "entries": [{"request": value, "response": value}, value]}},
-    lambda value: {"type": "entry", "trace_id": value, "gen_ai": {"usage": value}, "raw": value, "http": value},
-    lambda value: {"custom_id": "a", "body": {"model": "m", "messages": value}},
-    lambda value: {"custom_id": "a", "response": value, "result": value, "error": value},
-    lambda value: {"format": "token-ids", "requests": [{"body": {"prompt": value}}, value], "engine": value},
-    lambda value: {"request_file": value, "response_file": value, "timestamp": value},
-    lambda value: value,
-]
+SHAPES: dict[ModuleType, tuple[Shape, ...]] = {
+    bodies: (
+        lambda a, b: {"request": asked(a), "response": b, "timestamp": b, "usage": b},
+        lambda a, b: {
+            "request": {"model": "m", "input": a},
+            "response": {"object": "response", "output": b, "id": "r"},
+        },
+        lambda a, b: {"request": {"contents": a}, "response": {"candidates": b, "usageMetadata": b}},
+        lambda a, b: {"request": asked(a), "response": f"data: {json.dumps(b)}\n\ndata: {json.dumps(a)}\n\n"},
+        lambda a, b: {"request": {"model": "m", "prompt": a}, "response": {"choices": [{"message": b}], "usage": b}},
+    ),
+    claude_trace: (
+        lambda a, b: {"request": {"url": a, "body": asked(b), "headers": a}, "response": b, "logged_at": a},
+    ),
+    bedrock: (
+        lambda a, b: {"schemaType": "ModelInvocationLog", "modelId": a, "input": {"inputBodyJson": b}, "output": b},
+        lambda a, b: {
+            "schemaType": "ModelInvocationLog",
+            "modelId": "m",
+            "input": {"inputBodyJson": asked(a)},
+            "output": b,
+        },
+    ),
+    har: (
+        lambda a, b: {"log": {"version": "1", "entries": [{"request": a, "response": b, "timings": a}, b]}},
+        lambda a, b: {"log": {"version": "1", "entries": [{"request": {"postData": {"text": json.dumps(asked(a))}}}]}},
+    ),
+    lhar: (lambda a, b: {"type": "entry", "trace_id": a, "gen_ai": {"usage": b}, "raw": {"request_body": asked(a)}},),
+    openai_batch: (
+        lambda a, b: {"custom_id": "a", "body": asked(a), "url": b},
+        lambda a, b: {"custom_id": "a", "response": a, "result": b, "error": a},
+    ),
+    scenario: (
+        lambda a, b: {"format": "token-ids", "requests": [{"body": {"prompt": a}}, b], "engine": b},
+        lambda a, b: {"format": "openai-chat", "requests": [{"body": asked(a), "usage": b, "response_headers": b}]},
+        lambda a, b: {"format": "openai-responses", "requests": [{"body": {"input": a, "text": b}, "generation": b}]},
+    ),
+    sharegpt: (lambda a, b: {"conversations": [{"from": "human", "value": "x"}, {"from": "gpt", "value": "y"}, a]},),
+    lmcache: (lambda a, b: {"timestamp": a, "session_id": "s", "input": "x", "output": "y", "model": b},),
+    raw_api_bodies: (
+        lambda a, b: {**asked(a), "metadata": b},
+        lambda a, b: {"request_file": a, "response_file": b, "timestamp": a},
+    ),
+    vcr: (lambda a, b: {"interactions": [{"request": {"body": json.dumps(asked(a)), "uri": b}, "response": b}]},),
+}
 
 
-def content_of(value: Any) -> bytes:
-    return json.dumps(value).encode()
+def written_as(reader: ModuleType, value: Any) -> bytes:
+    """Two rows and a cut one; YAML where the format is."""
+    row = json.dumps(value).encode()
+    if reader is vcr:
+        return yaml.safe_dump(json.loads(row), width=10**6).encode()
+    return row + b"\n" + row + b"\n{"
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.FORMAT)
-@given(value=VALUES, shape=st.sampled_from(SHAPES))
+@given(data=st.data(), first=VALUES, second=VALUES)
 @settings(max_examples=60, deadline=None)
-def test_any_json(reader: ModuleType, value: Any, shape: Any) -> None:
+def test_any_json(reader: ModuleType, data: st.DataObject, first: Any, second: Any) -> None:
+    shape = data.draw(st.sampled_from([*SHAPES[reader], lambda a, b: a]))
     with TemporaryDirectory() as folder:
-        row = content_of(shape(value))
-        file = written(Path(folder), "a.request.json", row + b"\n" + row + b"\n{")
+        file = written(Path(folder), "a.request.json", written_as(reader, shape(first, second)))
         reader.sniff(file)
         read(reader, file)
 

@@ -95,11 +95,12 @@ def piece_of_block(block: Any, path: str, role: str, tier: Tier, opens_message: 
         return Piece(Kind.TEXT, tier, path, role, block, None, opens_message)
     if not isinstance(block, Mapping):
         return Piece(Kind.TEXT, tier, path, role, json_text(block), None, opens_message)
-    kind_name = block.get("type", "")
+    given = block.get("type")
+    kind_name = given if isinstance(given, str) else ""
     text = block.get("text")
     if isinstance(text, str) and (kind_name in TEXT_TYPES or not kind_name):
         return Piece(Kind.TEXT, tier, f"{path}.text", role, text, mark_of(block), opens_message)
-    kind = KIND_OF_TYPE.get(kind_name, Kind.TEXT) if isinstance(kind_name, str) else Kind.TEXT
+    kind = KIND_OF_TYPE.get(kind_name, Kind.TEXT)
     name = block.get("tool_use_id") or block.get("call_id") or block.get("id") or ""
     return Piece(kind, tier, path, role, json_text(block), mark_of(block), opens_message, str(name))
 

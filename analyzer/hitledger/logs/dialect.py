@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from hitledger.logs.fields import items
+from hitledger.logs.fields import items, text
 from hitledger.segments import Api
 
 _ENDPOINTS: tuple[tuple[re.Pattern[str], Api], ...] = (
@@ -56,7 +56,7 @@ def api_of_shape(body: Mapping[str, Any]) -> Api | None:
         return Api.CONVERSE
     if any(message.get("role") in ("tool", "function") or "tool_calls" in message for message in messages):
         return Api.CHAT
-    types = {block.get("type") for message in messages for block in _blocks(message)}
+    types = {text(block.get("type")) for message in messages for block in _blocks(message)}
     tools = [tool for tool in items(body.get("tools")) if isinstance(tool, Mapping)]
     if _MESSAGES_ONLY & body.keys() or types & _MESSAGES_BLOCKS or any("input_schema" in tool for tool in tools):
         return Api.MESSAGES

@@ -32,7 +32,7 @@ def sniff(file: LogFile) -> bool:
     """A document with one of our `format` names and requests that hold a body."""
     document = mapping(head_document(file))
     requests = items(document.get("requests"))
-    return document.get("format") in APIS and any("body" in mapping(request) for request in requests)
+    return text(document.get("format")) in APIS and any("body" in mapping(request) for request in requests)
 
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:

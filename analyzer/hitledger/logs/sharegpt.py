@@ -50,7 +50,7 @@ def _is_conversation(document: Mapping[str, Any]) -> bool:
 
 def _turns(record: Any) -> list[Mapping[str, Any]]:
     turns = [mapping(turn) for turn in items(mapping(record).get("conversations"))]
-    good = all(isinstance(turn.get("value"), str) and turn.get("from") in ROLES for turn in turns)
+    good = all(isinstance(turn.get("value"), str) and text(turn.get("from")) in ROLES for turn in turns)
     return turns if good else []
 
 

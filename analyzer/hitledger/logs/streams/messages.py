@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from hitledger.logs.fields import text
+
 _TYPES = frozenset({"message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta"})
 # delta type -> (field of the delta, field of the block it adds to)
 _ADDS = {
@@ -16,7 +18,7 @@ _ADDS = {
 
 def speaks(event: Mapping[str, Any]) -> bool:
     """Whether the event is of this API."""
-    return event.get("type") in _TYPES
+    return text(event.get("type")) in _TYPES
 
 
 def fold(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], bool]:

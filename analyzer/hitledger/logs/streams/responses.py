@@ -32,7 +32,7 @@ def fold(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], bool]:
             texts.append(event["delta"])
         elif kind == "error":
             body["error"] = event.get("error") or {"message": event.get("message"), "code": event.get("code")}
-        closed = closed or kind in _LAST
+        closed = closed or str(kind) in _LAST
     if not body.get("output"):
         if texts:
             items.append({"type": "message", "content": [{"type": "output_text", "text": "".join(texts)}]})
