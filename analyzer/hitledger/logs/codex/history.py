@@ -23,6 +23,7 @@ class History:
         self.prompt = self.head
         self.waiting: list[Segment] = []  # items behind the last request's prompt
         self.inputs_end = 0  # how many of them stand up to the last one that the model did not write
+        self.in_turn = False  # whether a user turn has started since the last request
         self.turns: list[tuple[Prompt, tuple[Segment, ...]]] = []  # before each user turn
 
     def instruct(self, text: str, path: str) -> None:
@@ -38,7 +39,10 @@ class History:
             self.inputs_end = len(self.waiting)
 
     def begin_turn(self) -> None:
-        """A user turn starts here; a rollback can come back to this."""
+        """A user turn starts here, unless one has since the last request; a rollback can come back to this."""
+        if self.in_turn:
+            return
+        self.in_turn = True
         self.turns.append((self.prompt, tuple(self.waiting)))
 
     def roll_back(self, turns: int) -> None:
@@ -47,6 +51,7 @@ class History:
             self.prompt, waiting = self.turns[-turns]
             self.waiting, self.inputs_end = list(waiting), len(waiting)
             del self.turns[-turns:]
+            self.in_turn = False
 
     def replace(self, items: Sequence[Any], path: str) -> None:
         """Compaction: from here on these items are the whole history."""
@@ -63,6 +68,7 @@ class History:
         self.prompt = self.prompt.extend(tuple(self.waiting[: self.inputs_end]))
         del self.waiting[: self.inputs_end]
         self.inputs_end = 0
+        self.in_turn = False
         return self.prompt
 
 

@@ -1,13 +1,13 @@
 """One rollout file, row by row."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
 from hitledger.logs.codex.history import History, wrote_it
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
+from hitledger.logs.instants import instant
 from hitledger.parameters import parameters_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api
@@ -122,6 +122,7 @@ class Rollout:
         kind = payload.get("type")
         if kind == "user_message":
             self._event_of("user_turn")
+            self.history.begin_turn()
             self.sent = stamp
         elif kind == "thread_rolled_back":
             self._event_of("rewind")
@@ -132,7 +133,7 @@ class Rollout:
         if wrote_it(payload):
             self.history.add(payload, path)
             return
-        if payload.get("role") == "user" and "user_turn" not in self.events:
+        if payload.get("role") == "user":
             self.history.begin_turn()
         self.history.add(payload, path)
         self.sent = stamp
@@ -210,12 +211,3 @@ class Rollout:
         self.events = []
         self.sent = None
         return call
-
-
-def instant(stamp: Any) -> datetime | None:
-    """A row's timestamp, None where it has none that can be read."""
-    try:
-        found = datetime.fromisoformat(stamp)
-    except (TypeError, ValueError):
-        return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
