@@ -28,7 +28,7 @@ def sniff(file: LogFile) -> bool:
 
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
-    """One call a row. The trace has no sessions: all calls of a file belong to one."""
+    """One call a row. The trace does not say which requests belong together: each is a session of its own."""
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         prompts = HashPrompts(FORMAT, BLOCK_TOKENS)
@@ -46,9 +46,10 @@ def _call(record: Any, place: Place, prompts: HashPrompts) -> Call | None:
     at, given = count(fields.get("timestamp")), count(fields.get("input_length"))
     if at is None or given is None or not is_hash_ids(fields.get("hash_ids")):
         return None
+    name = f"{place.file}:{place.row}"
     return Call(
-        id=f"{place.file}:{place.row}",
-        session=place.file,
+        id=name,
+        session=name,
         agent="main",
         place=place,
         provider="",
