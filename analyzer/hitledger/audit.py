@@ -87,7 +87,7 @@ def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) ->
     counter = TokenCounter(dict(options.tokenizers))
     chains = Chains()
     links = [chains.link(call) for call in calls]
-    expectations = Forecaster(rules, Positions(counter)).all(calls)
+    expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links])
     verdicts = Judge(links, expectations, counter, options.min_loss).all()
     book = PriceBook(options.prices)
     money = [_money_of(book, call, expectation) for call, expectation in zip(calls, expectations, strict=True)]

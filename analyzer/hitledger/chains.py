@@ -11,9 +11,8 @@ from functools import lru_cache
 
 import orjson
 
-from hitledger.prefix import common_segments
 from hitledger.segments import digest_of
-from hitledger.types import Call, Evidence, Kind, Segment, Tier
+from hitledger.types import Call, Evidence, Kind, Prompt, Segment, Tier
 
 CANDIDATES = 64  # how far back a call that extends none of the latest ones is searched for
 ID_KEYS = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"})
@@ -35,6 +34,7 @@ class _Agent:
     """What one agent of one session has sent so far."""
 
     calls: list[int] = field(default_factory=list)
+    prompts: dict[Prompt, int] = field(default_factory=dict)  # transcripts: whose prompt it is
     bags: dict[int, Counter[bytes]] = field(default_factory=dict)
 
 
@@ -56,24 +56,36 @@ class Chains:
         predecessor, side = self._predecessor(call, agent)
         if call.status < 400:
             agent.calls.append(index)
+            if call.prompt.base is not None:
+                agent.prompts[call.prompt] = index
         return Link(call, index, number, predecessor, side)
 
     def _predecessor(self, call: Call, agent: _Agent) -> tuple[int | None, bool]:
         if not agent.calls:
             return None, False
         latest = agent.calls[-1]
+        if call.prompt.base is not None:
+            return self._extended(call, agent, latest), False
         if call.evidence is Evidence.USAGE_ONLY or extends(self._calls[latest], call):
             return latest, False
         best = self._best_overlap(call, agent)
         if best is not None:
             return best, False
-        if call.evidence is not Evidence.EXACT:
+        if call.evidence is not Evidence.EXACT or not len(call.prompt):
             return latest, False
         same_head = next((i for i in self._recent(agent) if _same_head(self._calls[i], call)), None)
         if same_head is not None:
             return same_head, False
         continued = _repeats_history(call, (self._calls[i] for i in self._recent(agent)))
         return (latest, True) if continued or call.purpose == "compaction" else (None, True)
+
+    def _extended(self, call: Call, agent: _Agent, latest: int) -> int:
+        """A transcript's prompt holds the one that it extends; one that was begun anew follows the latest call."""
+        for node in call.prompt.lineage():
+            found = agent.prompts.get(node)
+            if found is not None:
+                return found
+        return latest
 
     def _best_overlap(self, call: Call, agent: _Agent) -> int | None:
         """The call most of whose messages are in this one: shared minus missing; on a tie the one missing less."""
@@ -96,14 +108,6 @@ class Chains:
 
 def extends(earlier: Call, later: Call) -> bool:
     """Whether all messages of the earlier call stand, in order, at the head of the later one's."""
-    if earlier.prompt is later.prompt:
-        return True
-    if not len(earlier.prompt):
-        return False
-    if any(node is earlier.prompt for node in later.prompt.lineage()):
-        return True
-    if later.evidence is not Evidence.EXACT:
-        return common_segments(earlier.prompt, later.prompt) == len(earlier.prompt)
     old, new = messages_of(earlier), messages_of(later)
     return bool(old) and len(old) < len(new) and all(a.digest == b.digest for a, b in zip(old, new, strict=False))
 

@@ -1,6 +1,6 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
@@ -8,12 +8,12 @@ from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
 from hitledger.policies.marked import MarkedCache
-from hitledger.policies.rules import Algorithm, Rule, Rules
-from hitledger.policies.view import Mark, PrefixHashes, View, view_of
+from hitledger.policies.rules import Algorithm, Rule, Rules, salts
+from hitledger.policies.view import Mark, PrefixHashes, View
 from hitledger.positions import Positions
 from hitledger.segments import in_order
 from hitledger.thinking import ThinkingStripper
-from hitledger.types import Call, Evidence, Prompt, Tier
+from hitledger.types import Call, Evidence, Parameter, Prompt, Tier
 
 # Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
 KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "replica", "affinity"})
@@ -40,31 +40,46 @@ class Forecaster:
         self._hashes = PrefixHashes()
         self._caches: dict[tuple[str, ...], Cache] = {}
         self._strippers = ThinkingStripper()
+        self._roots: dict[Prompt, Prompt] = {}
+        self._salts: dict[tuple[str, str, tuple[Parameter, ...]], Mapping[Tier, str]] = {}
+        self._minimums: dict[tuple[str, str], int] = {}
 
-    def all(self, calls: Sequence[Call]) -> list[Expectation | None]:
-        """An expectation for each call, in the order given; None where no rule is known or the call was refused."""
+    def all(self, calls: Sequence[Call], predecessors: Sequence[int | None] | None = None) -> list[Expectation | None]:
+        """An expectation for each call, in the order given; None where no rule is known or the call was refused.
+
+        What stood in the way is looked for only where less was read than the predecessor left, or with no predecessor.
+        """
         found: list[Expectation | None] = [None] * len(calls)
         for index in in_time_order(calls):
-            found[index] = self.next(calls[index], index)
+            before = predecessors[index] if predecessors is not None else None
+            earlier = found[before] if before is not None else None
+            found[index] = self.next(calls[index], index, earlier.left if earlier is not None else None)
         return found
 
-    def next(self, call: Call, index: int) -> Expectation | None:
-        """The call that comes next in time."""
+    def next(self, call: Call, index: int, left_before: int | None = None) -> Expectation | None:
+        """The call that comes next in time. `left_before`: tokens that its predecessor left readable."""
         rule = rule_of(call, self._rules)
-        if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not len(call.prompt):
+        if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not call.prompt.length:
             return None
         view = self._view(call, rule)
         key = key_of(call)
-        cache = self._caches.setdefault(key, _cache_for(rule))
+        cache = self._caches.get(key)
+        if cache is None:
+            cache = self._caches[key] = _cache_for(rule)
         forecast = cache.forecast(view, call.started_at)
-        blocked = cache.blocked(view, call.started_at, forecast.read)
+        read = call.usage.cache_read_tokens if call.usage is not None else None
+        healthy = left_before is not None and read is not None and read >= left_before
+        blocked = None if healthy else cache.blocked(view, call.started_at, forecast.read)
         left = cache.store(view, index, forecast)
         return Expectation(rule, view, forecast, left, key, blocked)
 
     def _view(self, call: Call, rule: Rule) -> View:
         prompt = self._effective(call, rule)
-        marks = marks_of(call, prompt, rule)
-        return view_of(call, prompt, rule, self._hashes, self._positions.of(call, prompt, marks), marks)
+        root = self._root(prompt)
+        marks = marks_of(call, prompt, root, rule)
+        tokens_at = self._positions.of(call, prompt, marks)
+        salt, minimum = self._salt(call, rule), self._minimum(call, rule)
+        return View(call, prompt, rule, self._hashes, tokens_at, marks, salt, minimum, root)
 
     def _effective(self, call: Call, rule: Rule) -> Prompt:
         prompt = call.prompt
@@ -73,6 +88,29 @@ class Forecaster:
         if not rule.strips(call.model):
             return prompt
         return self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
+
+    def _root(self, prompt: Prompt) -> Prompt:
+        if prompt.base is None:
+            return prompt
+        found = self._roots.get(prompt)
+        if found is None:
+            *_, found = prompt.lineage() if prompt.base not in self._roots else (self._roots[prompt.base],)
+            self._roots[prompt] = found
+        return found
+
+    def _salt(self, call: Call, rule: Rule) -> Mapping[Tier, str]:
+        key = (rule.id, call.model, call.parameters)
+        found = self._salts.get(key)
+        if found is None:
+            found = self._salts[key] = salts(rule, call)
+        return found
+
+    def _minimum(self, call: Call, rule: Rule) -> int:
+        key = (rule.id, call.model)
+        found = self._minimums.get(key)
+        if found is None:
+            found = self._minimums[key] = rule.minimum(call.model)
+        return found
 
 
 def _cache_for(rule: Rule) -> Cache:
@@ -118,7 +156,7 @@ def rule_of(call: Call, rules: Rules) -> Rule | None:
     )
 
 
-def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
+def marks_of(call: Call, prompt: Prompt, root: Prompt, rule: Rule) -> tuple[Mark, ...]:
     """Cache marks with their positions.
 
     A transcript shows none. Its client is taken to mark the hidden part and the end of each prompt, with the
@@ -130,9 +168,8 @@ def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
         if rule.algorithm is Algorithm.MESSAGE_ENDS:
             return ()
         ttl = lifetime_of(call) or rule.default_lifetime
-        *_, root = prompt.lineage()
-        head = (Mark(len(root), ttl),) if 0 < len(root) < len(prompt) else ()
-        return (*head, Mark(len(prompt), ttl))
+        end = Mark(prompt.length, ttl)
+        return (Mark(root.length, ttl), end) if 0 < root.length < prompt.length else (end,)
     return tuple(
         Mark(position, segment.mark)
         for position, segment in enumerate(prompt.segments(), 1)

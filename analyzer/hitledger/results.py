@@ -1,6 +1,5 @@
 """The audit as a value, and its JSON. The file is versioned; its fields are documented in docs/json.md."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -14,8 +13,7 @@ SCHEMA_VERSION = 1
 MAX_RESULT_BYTES = 2 * 2**30
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedRow:
+class SkippedRow(msgspec.Struct, frozen=True):
     """A row that could not be used."""
 
     file: str
@@ -23,8 +21,7 @@ class SkippedRow:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class FileIngest:
+class FileIngest(msgspec.Struct, frozen=True):
     """What became of one file: rows == calls + sum(known) + skipped."""
 
     file: str
@@ -36,8 +33,7 @@ class FileIngest:
     notes: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class IngestResult:
+class IngestResult(msgspec.Struct, frozen=True):
     """What was read, row by row, and what was refused."""
 
     files: tuple[FileIngest, ...]
@@ -45,8 +41,7 @@ class IngestResult:
     refused: tuple[SkippedRow, ...]  # whole files, row 0
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentResult:
+class SegmentResult(msgspec.Struct, frozen=True):
     """One segment of a prompt. `tokens` is None where nothing was counted."""
 
     kind: Kind
@@ -58,8 +53,7 @@ class SegmentResult:
     counted_tokens: int | None = None  # by the public tokenizer, before it is scaled to the logged totals
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+class Attribution(msgspec.Struct, frozen=True):
     """Where ideal − reported went, in tokens; the parts sum to it (never negative, exact where usage is)."""
 
     client: int = 0  # content, parameters, model, route, marks: what the user can mend
@@ -70,8 +64,7 @@ class Attribution:
     unexplained: int = 0  # expected by the rule, not read: routing, eviction, or a fault in our rule
 
 
-@dataclass(frozen=True, slots=True)
-class CallResult:
+class CallResult(msgspec.Struct, frozen=True):
     """One call with its four columns. Token counts are None where unknown, never 0."""
 
     id: str
@@ -119,8 +112,7 @@ class CallResult:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(msgspec.Struct, frozen=True):
     """A call that read less than its predecessor left readable, and why."""
 
     call: str
@@ -146,8 +138,7 @@ class Break:
     certainty: Certainty  # of lost_tokens and rebilled_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """A problem that is no break."""
 
     call: str
@@ -159,8 +150,7 @@ class Finding:
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleUsed:
+class RuleUsed(msgspec.Struct, frozen=True):
     """A provider rule that was applied, with its source."""
 
     id: str
@@ -174,8 +164,7 @@ class RuleUsed:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PriceUsed:
+class PriceUsed(msgspec.Struct, frozen=True):
     """A price that was applied. Rates are USD per million tokens; an unknown price has none and says why."""
 
     model: str
@@ -190,8 +179,7 @@ class PriceUsed:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class CauseTotal:
+class CauseTotal(msgspec.Struct, frozen=True):
     """All breaks of one cause."""
 
     cause: str
@@ -201,8 +189,7 @@ class CauseTotal:
     cost: Decimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(msgspec.Struct, frozen=True):
     """Sums over calls. Figures of calls without usage or price are left out and counted."""
 
     calls: int
@@ -229,8 +216,7 @@ class Totals:
     calibration: "Calibration | None" = None
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(msgspec.Struct, frozen=True):
     """How well the rules reproduced the reported reads."""
 
     calls: int
@@ -240,8 +226,7 @@ class Calibration:
     token_weighted_error: float  # sum |expected - reported| / sum prompt
 
 
-@dataclass(frozen=True, slots=True)
-class SessionResult:
+class SessionResult(msgspec.Struct, frozen=True):
     """One session as the log calls it."""
 
     id: str
@@ -261,8 +246,7 @@ class SessionResult:
     breaks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(msgspec.Struct, frozen=True):
     """Everything an audit found."""
 
     schema_version: int

@@ -1,8 +1,9 @@
 """Several audits joined into one, and an audit cut to a span of time."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+
+from msgspec.structs import replace
 
 from hitledger.errors import UsageError
 from hitledger.results import Audit, Break, CallResult, IngestResult, PriceUsed, RuleUsed, Totals

@@ -26,6 +26,7 @@ class Forecast:
     position: int = 0  # segments covered
     exact: bool = False  # whether `read` rests on logged figures alone
     writes: tuple[tuple[str, int], ...] = ()  # lifetime, tokens
+    entry: "Entry | None" = None  # what is read
 
 
 @dataclass(frozen=True, slots=True)

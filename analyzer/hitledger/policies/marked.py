@@ -19,7 +19,7 @@ from hitledger.policies.cache import (
     visible_from,
 )
 from hitledger.policies.rules import Algorithm
-from hitledger.policies.view import Mark, View
+from hitledger.policies.view import EntryKey, Mark, View
 from hitledger.types import Kind, Tier
 
 FIRST_EXPLICIT, LATEST_EXPLICIT = 2, 50  # explicit breakpoints that an OpenAI lookup considers
@@ -34,15 +34,16 @@ class MarkedCache:
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""
-        for candidate in _looked_at(view):
-            entry = self._entries.get(view.key(candidate))
+        for position, key in _looked_at(view):
+            entry = self._entries.get(key)
             if entry is not None and alive(entry, view.rule, now) and visible(entry, now):
-                return Forecast(entry.tokens, entry.source, candidate, entry.exact, _writes(view, entry.tokens))
+                writes = _writes(view, entry.tokens)
+                return Forecast(entry.tokens, entry.source, position, entry.exact, writes, entry)
         return Forecast(0, None, 0, True, _writes(view, 0))
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """Look at every position, near or far, for an entry that lies beyond `read` tokens."""
-        reach = set(_looked_at(view))
+        reach = {position for position, _ in _looked_at(view)}
         for position, key in view.ends():
             entry = self._entries.get(key)
             if entry is None or entry.tokens <= read:
@@ -60,11 +61,11 @@ class MarkedCache:
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
         now, seen_from = used_at(view), visible_from(view)
-        last = self._entries[view.key(forecast.position)] if forecast.source is not None else None
+        last = forecast.entry
         if view.rule.refreshed_by_read:
             touch(last, now)
         marks = written_marks(view)
-        minimum = view.rule.minimum(view.call.model)
+        minimum = view.minimum
         left = forecast.read
         for mark in marks:
             key = view.key(mark.position)
@@ -82,20 +83,29 @@ class MarkedCache:
         return left
 
 
-def _looked_at(view: View) -> Iterator[int]:
-    """Positions where an entry may be found, longest first."""
+def _looked_at(view: View) -> Iterator[tuple[int, EntryKey]]:
+    """Positions where an entry may be found, with their keys, longest first."""
     if view.rule.algorithm is Algorithm.MESSAGE_ENDS:
-        yield from _message_end_reach(view)
-        return
-    for mark in reversed(view.marks):
-        yield from _back_from(view, mark.position)
+        yield from ((position, view.key(position)) for position in _message_end_reach(view))
+    elif view.prompt.base is not None and not view.rule.collapse_runs:
+        yield from _transcript_reach(view)
+    else:
+        for mark in reversed(view.marks):
+            yield from ((position, view.key(position)) for position in _back_from(view, mark.position))
+
+
+def _transcript_reach(view: View) -> Iterator[tuple[int, EntryKey]]:
+    """A transcript has entries at the ends of its calls' prompts only, and at the mark on its hidden head."""
+    nearest = view.length - view.rule.lookback
+    for position, key in view.ends():
+        if position <= nearest:
+            break
+        yield position, key
+    yield from ((mark.position, view.key(mark.position)) for mark in view.marks[-2::-1])
 
 
 def _back_from(view: View, position: int) -> Iterator[int]:
     """A mark and the positions before it, `lookback` in all; a run of one kind can count as one position."""
-    if view.prompt.base is not None and not view.rule.collapse_runs:
-        yield from (end for end, _ in view.ends() if position - view.rule.lookback < end <= position)
-        return
     left = view.rule.lookback
     previous: Kind | None = None
     while position > 0:
@@ -171,10 +181,13 @@ def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
 
     Source: Anthropic, prompt caching, "mixing different TTLs".
     """
-    minimum = view.rule.minimum(view.call.model)
+    minimum = view.minimum
+    marks = written_marks(view)
+    if len({mark.ttl for mark in marks}) == 1:
+        end = view.tokens_at(marks[-1].position)
+        return ((marks[-1].ttl, end - read),) if end >= minimum and end > read else ()
     written: list[tuple[str, int]] = []
     start = read
-    marks = written_marks(view)
     longest_first = sorted({mark.ttl for mark in marks}, key=lambda ttl: -(view.rule.seconds(ttl) or 0))
     for ttl in longest_first:
         ends = [view.tokens_at(mark.position) for mark in marks if mark.ttl == ttl]

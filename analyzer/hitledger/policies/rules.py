@@ -99,7 +99,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def strips(self, model: str) -> bool:
         """Whether earlier thinking is dropped by the server at a new user turn."""
-        return bool(self.strips_thinking) and matches(model, self.strips_thinking)
+        return bool(self.strips_thinking) and matches_cached(model, self.strips_thinking)
 
     def applies(self, provider: str, model: str, api: str, day: date) -> bool:
         """Whether the rule holds for a call."""
@@ -110,6 +110,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and (not self.apis or api in self.apis)
             and matches(model, self.models)
         )
+
+
+@lru_cache(maxsize=4096)
+def matches_cached(model: str, globs: tuple[str, ...]) -> bool:
+    """`matches`, remembered: asked once a call."""
+    return matches(model, globs)
 
 
 class RuleFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,12 +1,13 @@
 """A prompt as a cache sees it: a hash and a length in tokens at every position, marks, parameters folded in."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from hitledger.policies.rules import Rule, salts
+from hitledger.policies.rules import Rule
 from hitledger.types import Call, Prompt, Segment, Tier
 
+EntryKey = tuple[bytes, str]  # content hash, and the parameters that count there
 ROOT = b"\0" * 16
 
 
@@ -61,32 +62,39 @@ class View:
     hashes: PrefixHashes
     tokens_at: Callable[[int], int]  # tokens of the first so many segments
     marks: tuple[Mark, ...]
-    salt: dict[Tier, str]
+    salt: Mapping[Tier, str]
+    minimum: int  # tokens from which the model caches
+    root: Prompt  # what the prompt begins with; itself where it extends no other
 
     @property
     def length(self) -> int:
         """Number of segments."""
         return len(self.prompt)
 
-    def key(self, position: int) -> tuple[bytes, str]:
+    def key(self, position: int) -> EntryKey:
         """What an entry at a position is found by: the content before it and the parameters that count there."""
         if self.prompt.base is None:
             if position == 0:
                 return ROOT, ""
             segment = self.prompt.own[position - 1]
             return self.hashes.of(self.prompt)[position - 1], self.salt[segment.tier]
+        if position == len(self.root):
+            return self._end(self.root)
         return next((key for end, key in self.ends() if end <= position), (ROOT, ""))
 
-    def ends(self) -> Iterator[tuple[int, tuple[bytes, str]]]:
+    def ends(self) -> Iterator[tuple[int, EntryKey]]:
         """Positions with their keys, longest first: all of them; in a transcript the ends of its calls' prompts."""
         if self.prompt.base is None:
             for position in range(len(self.prompt), 0, -1):
                 yield position, self.key(position)
             return
         for node in self.prompt.lineage():
-            if len(node):
-                tier = Tier.MESSAGES if node.base is not None else node.own[-1].tier
-                yield len(node), (self.hashes.node(node), self.salt[tier])
+            if node.length:
+                yield node.length, self._end(node)
+
+    def _end(self, node: Prompt) -> EntryKey:
+        tier = Tier.MESSAGES if node.base is not None or not node.own else node.own[-1].tier
+        return self.hashes.node(node), self.salt[tier]
 
     def segment(self, index: int) -> Segment:
         """One segment by its index."""
@@ -95,10 +103,3 @@ class View:
             if index >= start:
                 return node.own[index - start]
         raise IndexError(index)
-
-
-def view_of(
-    call: Call, prompt: Prompt, rule: Rule, hashes: PrefixHashes, tokens_at: Callable[[int], int], marks: Sequence[Mark]
-) -> View:
-    """Put a call's prompt, already in the rule's order, together with what the rule says of its parameters."""
-    return View(call, prompt, rule, hashes, tokens_at, tuple(marks), dict(salts(rule, call)))
