@@ -167,3 +167,35 @@ def test_deep_nesting_is_skipped(tmp_path: Path) -> None:
     found = read(bodies, written(tmp_path, "a.jsonl", deep))
     assert found.calls == []
     assert found.skips[0][1].startswith("the body cannot be laid out")
+
+
+def test_rows_that_cannot_be_used(tmp_path: Path) -> None:
+    good = {"request": ASK, "response": ANSWER, "added_by_a_newer_version": {"x": 1}}
+    no_usage = {"request": ASK, "response": {key: value for key, value in ANSWER.items() if key != "usage"}}
+    rows = [json.dumps(good), "7", "[1]", json.dumps({"request": 5}), json.dumps(no_usage), json.dumps(good)[:80]]
+    found = read(bodies, written(tmp_path, "odd.jsonl", "\n".join(rows)))
+    assert [usage(call) for call in found.calls] == [(3, 20, 0, 2), None]
+    assert found.calls[1].notes == ("usage_missing",)
+    assert [row for row, _ in found.skips] == [2, 3, 4, 6]
+
+
+def test_a_printed_document_that_was_cut(tmp_path: Path) -> None:
+    pairs = [{"request": ASK, "response": ANSWER}] * 2
+    text = json.dumps({"calls": pairs}, indent=2)
+    file = written(tmp_path, "cut.json", text[:-120])
+    assert bodies.sniff(file)
+    found = read(bodies, file)
+    assert [usage(call) for call in found.calls] == [(3, 20, 0, 2)]
+    assert found.skips == [(2, "the file ends inside this record")]
+
+
+def test_an_empty_list_is_claimed_by_nobody(tmp_path: Path) -> None:
+    assert not bodies.sniff(written(tmp_path, "empty.json", "[]"))
+    assert read(bodies, written(tmp_path, "named.json", "[]")).ledgers[0].rows == 0
+
+
+def test_a_printed_document_whose_last_lines_look_like_rows(tmp_path: Path) -> None:
+    text = '{\n"model": "gpt-4.1",\n"messages": [\n{"role": "system", "content": "x"},\n{"role": "user", "content": "y"}\n]\n}\n'
+    file = written(tmp_path, "printed.json", text)
+    assert bodies.sniff(file)
+    assert len(read(bodies, file).calls[0].prompt) == 2

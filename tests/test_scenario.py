@@ -85,3 +85,20 @@ def test_token_ids(tmp_path: Path) -> None:
     assert call.generated_ids == (7, 8)
     assert [segment.kind for segment in call.prompt.segments()] == ["tokens", "tokens"]
     assert [(entry.name, entry.value) for entry in call.route] == [("upstream", '"host-b"')]
+
+
+def test_a_file_that_was_cut(tmp_path: Path) -> None:
+    text = (FIXTURES / "scenarios/09-ttl-5m-gap.json").read_text()
+    file = written(tmp_path, "cut.json", text[: text.index('"request_id": "', text.index('"request_id": "') + 20)])
+    found = read(scenario, file)
+    assert len(found.calls) == 1
+    assert found.skips == [(2, "the file ends inside this record")]
+
+
+def test_requests_of_the_wrong_type(tmp_path: Path) -> None:
+    good = {"body": {"model": "m", "messages": [{"role": "user", "content": "x"}]}, "later": True}
+    document = {"format": "openai-chat", "requests": [good, 5, {"body": "text"}]}
+    found = read(scenario, written(tmp_path, "odd.json", json.dumps(document)))
+    assert [call.usage for call in found.calls] == [None]
+    assert found.skips == [(2, "a request without a body"), (3, "a request without a body")]
+    assert read(scenario, written(tmp_path, "empty.json", '{"format": "openai-chat", "requests": []}')).calls == []

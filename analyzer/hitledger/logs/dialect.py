@@ -25,6 +25,7 @@ _MODEL_IN_PATH = (
     re.compile(r"/models/([^/:]+):"),
     re.compile(r"/deployments/([^/]+)/"),
 )
+LOOKED_AT = 20  # messages from which the API is told
 _CHAT_ONLY = frozenset(
     {"frequency_penalty", "presence_penalty", "logprobs", "response_format", "reasoning_effort", "n", "stream_options"}
     | {"max_completion_tokens", "chat_template_kwargs", "functions", "seed"}
@@ -49,7 +50,7 @@ def api_of_shape(body: Mapping[str, Any]) -> Api | None:
     """The API whose request looks like this body, None where it looks like none."""
     if isinstance(body.get("contents"), list):
         return Api.GENERATE_CONTENT
-    messages = [message for message in items(body.get("messages")) if isinstance(message, Mapping)]
+    messages = [message for message in items(body.get("messages"))[:LOOKED_AT] if isinstance(message, dict)]
     if not messages:
         return Api.RESPONSES if _asks_responses(body) else None
     if _CONVERSE_ONLY & body.keys() or _untyped_blocks(messages):
@@ -74,7 +75,7 @@ def is_request(body: Any) -> bool:
         return isinstance(body.get("model"), str)
     api = api_of_shape(body)
     if api in (Api.MESSAGES, Api.CHAT, Api.CONVERSE):
-        named = all(isinstance(message, Mapping) and "role" in message for message in body["messages"])
+        named = all(isinstance(message, dict) and "role" in message for message in body["messages"][:LOOKED_AT])
         return named and (isinstance(body.get("model"), str) or api is Api.CONVERSE or "anthropic_version" in body)
     return api is not None
 
@@ -145,4 +146,4 @@ def _untyped_blocks(messages: list[Mapping[str, Any]]) -> bool:
 
 
 def _blocks(message: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    return (block for block in items(message.get("content")) if isinstance(block, Mapping))
+    return (block for block in items(message.get("content")) if isinstance(block, dict))
