@@ -1,9 +1,10 @@
 """Audits made by hand for the tests of the reports: small, the same at every run, every figure computed from the calls."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from hitledger.results import (
     SCHEMA_VERSION,

@@ -1,11 +1,11 @@
 """Results -> view rows, each expectation worked out by hand from tests/report_audits.py."""
 
 import re
-from dataclasses import replace
 from decimal import Decimal
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Certainty, Kind

@@ -9,6 +9,9 @@ from hitledger_reports.shown import PATH, PROSE, shown
 from hitledger_reports.view.excerpt import Excerpt, excerpt
 
 
+NO_PLACE = "(none)"  # the path of a break whose payload is append-only
+
+
 @dataclass(frozen=True, slots=True)
 class BreakView:
     """One break. `number` is its rank, worst first, from 1."""
@@ -61,7 +64,7 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
         gap=figures.duration(call.gap_seconds if call else None),
         lifetime=shown(call.ttl) if call and call.ttl else figures.UNKNOWN,
         model=shown(call.model) if call else figures.UNKNOWN,
-        place=shown(found.path, PATH),
+        place="nothing in the prompt changed" if found.path == NO_PLACE else shown(found.path, PATH),
         offset=_offset(found),
         readable_before=figures.count(found.readable_before, sure),
         read=figures.count(call.cache_read_tokens if call else None),
