@@ -27,9 +27,7 @@ def test_mooncake() -> None:
     assert calls[0].prompt.segments()[13].path == "hash_ids[13]"
     assert {segment.kind for call in calls for segment in call.prompt.segments()} == {Kind.TOKENS}
     assert {segment.text for call in calls for segment in call.prompt.segments()} == {None}
-    assert {(call.evidence, call.notes, call.engine.block_tokens) for call in calls if call.engine} == {
-        (Evidence.USAGE_ONLY, ("hash_only",), 512)
-    }
+    assert {(call.evidence, call.notes, call.provider) for call in calls} == {(Evidence.USAGE_ONLY, ("hash_only",), "")}
     assert common_segments(calls[0].prompt, calls[1].prompt) == 1  # both start with block 0
 
 

@@ -13,7 +13,7 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.values import opening
-from hitledger.types import Call, EngineHint, Evidence, Place, Usage
+from hitledger.types import Call, Evidence, Place, Usage
 
 FORMAT = "bailian"
 BLOCK_TOKENS = 16
@@ -58,12 +58,11 @@ def _call(fields: Mapping[str, Any], place: Place, roots: dict[int, int], prompt
         session=str(root),
         agent="main",
         place=place,
-        provider="",
+        provider="",  # so no provider's rule applies: a trace has the engine's columns alone
         model="",
         evidence=Evidence.USAGE_ONLY,
         prompt=prompts.prompt(fields["hash_ids"], given),
         started_at=EPOCH + timedelta(seconds=min(max(float(at or 0), 0.0), 1e9)),
         usage=Usage(given, None, None, count(fields.get("output_length"))),
-        engine=EngineHint("trace", BLOCK_TOKENS),
         notes=(NOTE,),
     )

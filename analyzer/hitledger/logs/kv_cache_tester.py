@@ -14,8 +14,7 @@ from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import after
 from hitledger.logs.values import opening, values
-from hitledger.providers import provider_of
-from hitledger.types import Call, EngineHint, Evidence, Place, Usage
+from hitledger.types import Call, Evidence, Place, Usage
 
 FORMAT = "kv-cache-tester"
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # times are relative
@@ -88,7 +87,7 @@ def _call(record: Any, place: Place, start: float, agent: str, session: str, pro
         agent=agent or "main",
         parent_agent="main" if agent else "",
         place=place,
-        provider=provider_of(model),
+        provider="",  # so no provider's rule applies: a trace has the engine's columns alone
         model=model,
         evidence=Evidence.USAGE_ONLY,
         prompt=prompts.prompt(ids, given),
@@ -96,7 +95,6 @@ def _call(record: Any, place: Place, start: float, agent: str, session: str, pro
         first_token_at=after(started, None if waited is None else waited * 1000),
         ended_at=after(started, None if took is None else took * 1000),
         usage=Usage(given, None, None, count(fields.get("out"))),
-        engine=EngineHint("trace", prompts.block_tokens),
         events=("user_turn",) if "text" in items(fields.get("input_types")) else (),
         notes=(NOTE,),
     )

@@ -12,7 +12,7 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.values import opening
-from hitledger.types import Call, EngineHint, Evidence, Place, Usage
+from hitledger.types import Call, Evidence, Place, Usage
 
 FORMAT = "mooncake"
 BLOCK_TOKENS = 512
@@ -28,7 +28,7 @@ def sniff(file: LogFile) -> bool:
 
 
 def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
-    """One call a row. The trace does not say which requests belong together: each is a session of its own."""
+    """One call a row. The trace has no sessions: all calls of a file belong to one."""
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         prompts = HashPrompts(FORMAT, BLOCK_TOKENS)
@@ -46,18 +46,16 @@ def _call(record: Any, place: Place, prompts: HashPrompts) -> Call | None:
     at, given = count(fields.get("timestamp")), count(fields.get("input_length"))
     if at is None or given is None or not is_hash_ids(fields.get("hash_ids")):
         return None
-    name = f"{place.file}:{place.row}"
     return Call(
-        id=name,
-        session=name,
+        id=f"{place.file}:{place.row}",
+        session=place.file,
         agent="main",
         place=place,
-        provider="",
+        provider="",  # so no provider's rule applies: a trace has the engine's columns alone
         model="",
         evidence=Evidence.USAGE_ONLY,
         prompt=prompts.prompt(fields["hash_ids"], given),
         started_at=EPOCH + timedelta(milliseconds=min(at, 10**12)),
         usage=Usage(given, None, None, count(fields.get("output_length"))),
-        engine=EngineHint("trace", BLOCK_TOKENS),
         notes=(NOTE,),
     )
