@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := analyzer replay reports tests benchmarks
 
-.PHONY: install test check demo bench clean
+.PHONY: install test check demo bench clean postgresql
 
 install: $(VENV)/.installed
 
@@ -17,12 +17,20 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	    hypothesis mypy pytest ruff selenium types-PyYAML
 	touch $@
 
-test: install node_modules/axe-core/axe.min.js
+test: install node_modules/axe-core/axe.min.js postgresql
 	$(BIN)/python -m pytest -q
 
 # Checks the accessibility of the HTML report; its test is skipped with a reason where npm or the network is missing.
 node_modules/axe-core/axe.min.js:
 	-npm install --no-save --no-package-lock --no-audit --no-fund --silent axe-core@4.11.0
+
+# A server for the test of LiteLLM's spend logs; that test is skipped with a reason where it cannot be installed
+# (no root, no apt, no network).
+postgresql:
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
+	    { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	      DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq postgresql >/dev/null 2>&1; } || \
+	    echo "PostgreSQL is not installed: its test will be skipped"
 
 check: install
 	$(BIN)/ruff check $(SOURCES)
