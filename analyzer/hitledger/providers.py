@@ -4,7 +4,7 @@ import re
 
 _HOSTS: tuple[tuple[str, str], ...] = (
     ("bedrock", "bedrock"),
-    ("aiplatform.googleapis.com", "vertex"),
+    ("aiplatform", "vertex"),  # the region stands in front, with a hyphen
     ("generativelanguage.googleapis.com", "google"),
     ("cloudcode-pa.googleapis.com", "google"),
     ("openai.azure.com", "azure"),

@@ -1,7 +1,7 @@
 """Which API a body speaks: by the address it was sent to, else by its shape; and which model it names."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -140,7 +140,7 @@ def _asks_responses(body: Mapping[str, Any]) -> bool:
     return isinstance(model, str) and isinstance(given, str | list) and not embeds and "embed" not in model
 
 
-def _untyped_blocks(messages: list[Mapping[str, Any]]) -> bool:
+def _untyped_blocks(messages: Sequence[Mapping[str, Any]]) -> bool:
     blocks = [block for message in messages for block in _blocks(message)]
     return bool(blocks) and not any("type" in block for block in blocks)
 
