@@ -18,7 +18,7 @@ from hitledger.types import Call, Evidence, Place, Usage
 FORMAT = "bailian"
 BLOCK_TOKENS = 16
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # times are relative
-KEYS = frozenset({"chat_id", "parent_chat_id", "timestamp", "input_length", "hash_ids"})
+KEYS = frozenset({"chat_id", "timestamp", "input_length", "hash_ids"})
 
 
 def sniff(file: LogFile) -> bool:

@@ -4,6 +4,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -161,6 +162,7 @@ def closed(content: bytes) -> bytes:
     return content[:end] + b"".join(reversed(closers))
 
 
+@lru_cache(maxsize=1)  # all readers ask for the same file, one after the other
 def opening(file: LogFile) -> Any:
     """The first JSON value of a file as far as its first 64 KiB hold it; None where there is none. Never raises.
 
