@@ -22,6 +22,12 @@ def test_calls_of_the_session() -> None:
     assert found.calls[0].started_at == datetime(2026, 5, 4, 8, tzinfo=UTC)
     assert found.calls[0].ended_at == datetime(2026, 5, 4, 8, 0, 2, 500_000, tzinfo=UTC)
     assert found.calls[0].first_token_at is None
+    assert [(call.agent, call.parent_agent) for call in found.calls] == [
+        ("main", ""),
+        ("side", "main"),
+        ("main", ""),
+        ("main", ""),
+    ]
     assert found.calls[3].notes == ("usage_missing",)
     assert found.known == {"no model call": 1}
 

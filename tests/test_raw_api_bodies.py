@@ -32,6 +32,7 @@ def test_the_index_gives_order_time_session_and_purpose() -> None:
     assert [usage(call) for call in found.calls] == [MAIN[0], TITLE, MAIN[1], MAIN[2]]
     assert [call.id for call in found.calls] == ["req_01", "req_90", "req_02", "req_03"]
     assert [call.purpose for call in found.calls] == ["", "title", "", ""]
+    assert [call.agent for call in found.calls] == ["main", "side", "main", "main"]
     assert {call.session for call in found.calls} == {"66666666-7777-8888-9999-000000000000"}
     assert found.calls[1].started_at == datetime(2026, 5, 4, 8, 1, tzinfo=UTC)
     assert all(call.notes == ("start_estimated",) for call in found.calls)
@@ -75,3 +76,19 @@ def test_a_damaged_body_is_skipped(content: str, tmp_path: Path) -> None:
     assert next(usage(call) for call in found.calls) == MAIN[0]
     assert len(found.skips) == 1
     assert len(found.calls) == 3
+
+
+def test_a_copied_folder_counts_once() -> None:
+    found = read(raw_api_bodies, *folder(WITH), *folder(WITHOUT))
+    assert [usage(call) for call in found.calls] == [MAIN[0], TITLE, MAIN[1], MAIN[2]]
+    assert found.known["same call"] == 4
+
+
+@pytest.mark.parametrize("name", [WITH, WITHOUT])
+def test_a_body_nested_too_deeply_is_skipped(name: str, tmp_path: Path) -> None:
+    files = copied(name, tmp_path)
+    deep = '{"model": "m", "messages": [{"role": "user", "content": [{"y": ' + "[" * 400 + "]" * 400 + "}]}]}"
+    (tmp_path / "copy" / "aaaa0001.request.json").write_text(deep)
+    found = read(raw_api_bodies, *files)
+    assert len(found.calls) == 3
+    assert found.skips[0][1].startswith("the body cannot be laid out")

@@ -12,6 +12,10 @@ from hitledger.types import Call, Place
 
 NO_CALL = "no model call"
 SAME_CALL = "same call"
+UNREADABLE = (
+    RecursionError,
+    orjson.JSONEncodeError,
+)  # what laying out a body nested too deeply, or of odd text, raises
 
 
 class Capture:
@@ -39,7 +43,7 @@ class Capture:
         """The call under an API that is known; None where it was seen before or cannot be laid out."""
         try:
             call = call_of(exchange, place, self.layout, api)
-        except (RecursionError, orjson.JSONEncodeError) as error:
+        except UNREADABLE as error:
             ledger.skip(place.row, f"the body cannot be laid out: {error}")
             return None
         if self._repeats.has(call):

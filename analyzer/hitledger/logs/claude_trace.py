@@ -5,12 +5,14 @@ was sent and whose answer was not recorded: a call without usage.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hitledger.logs.capture import NO_CALL, Capture
 from hitledger.logs.envelope import exchange_in
 from hitledger.logs.fields import mapping
 from hitledger.logs.files import LogFile
+from hitledger.logs.identity import side_agent
 from hitledger.logs.ingest import Ingest
 from hitledger.types import Call, Place
 
@@ -34,7 +36,10 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
             exchange = exchange_in(row.data)
             if exchange is None:
                 ledger.known(NO_CALL)
-            elif call := capture.call(exchange, Place(file.name, row.number), ledger):
+                continue
+            side = side_agent(exchange.request or {})
+            exchange = replace(exchange, agent=side, parent_agent="main" if side else "")
+            if call := capture.call(exchange, Place(file.name, row.number), ledger):
                 yield call
 
 

@@ -20,6 +20,7 @@ _SESSION_HEADERS = (
     *("x-claude-code-session-id", "session_id", "session-id", "x-session-id", "helicone-session-id"),
     "conversation_id",
 )
+SIDE = "side"
 _SESSION_IN_USER_ID = re.compile(r"_session_([0-9a-f-]{36})$")
 
 
@@ -53,6 +54,15 @@ def session_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> str:
         if isinstance(user, str) and (found := _session_in_user_id(user)):
             return found
     return next((headers[name] for name in _SESSION_HEADERS if headers.get(name)), "")
+
+
+def side_agent(body: Mapping[str, Any]) -> str:
+    """The agent of a request of Claude Code that its headers do not tell: "side" for one without tools, else "".
+
+    Title, quota, topic and page-summary requests quote the conversation and carry no tools; as calls of the main agent
+    they would look like breaks of it.
+    """
+    return "" if body.get("tools") else SIDE
 
 
 def agent_of(headers: Mapping[str, str]) -> tuple[str, str]:

@@ -13,10 +13,12 @@ from typing import Any
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.answer_joins import Asked, join_answers
+from hitledger.logs.capture import UNREADABLE, Capture
 from hitledger.logs.dialect import is_request, is_response
-from hitledger.logs.exchange import Exchange, call_of
+from hitledger.logs.exchange import Exchange
 from hitledger.logs.fields import first_text, mapping, text
 from hitledger.logs.files import LogFile
+from hitledger.logs.identity import side_agent
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
 from hitledger.logs.records import head_document
@@ -64,13 +66,13 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
             folder.responses[path.name] = file
         else:
             folder.indexes.append(file)
-    layout = Layout()
+    capture = Capture(ids_are_unique=True)
     for folder in folders.values():
-        yield from _indexed(folder, layout)
-        yield from _not_indexed(folder, layout)
+        yield from _indexed(folder, capture)
+        yield from _not_indexed(folder, capture)
 
 
-def _indexed(folder: _Folder, layout: Layout) -> Iterator[Call]:
+def _indexed(folder: _Folder, capture: Capture) -> Iterator[Call]:
     for index in folder.indexes:
         ledger = folder.ledgers[PurePath(index.name).name]
         for row in index.rows(ledger):
@@ -85,15 +87,12 @@ def _indexed(folder: _Folder, layout: Layout) -> Iterator[Call]:
                 continue
             response = folder.responses.pop(_name(entry.get("response_file")), None)
             answer = _body(folder, response, "answer of a call") if response else None
-            yield _counted(folder, request, _exchange(body, answer, entry), layout)
+            if call := _counted(folder, request, _exchange(body, answer, entry), capture):
+                yield call
 
 
-def _not_indexed(folder: _Folder, layout: Layout) -> Iterator[Call]:
-    asked = [
-        Asked(name, body, layout.prompt(body, Api.MESSAGES))
-        for name, file in sorted(folder.requests.items())
-        if (body := _body(folder, file)) is not None
-    ]
+def _not_indexed(folder: _Folder, capture: Capture) -> Iterator[Call]:
+    asked = [found for name in sorted(folder.requests) if (found := _asked(folder, name, capture.layout)) is not None]
     answers = {
         name: body for name, file in sorted(folder.responses.items()) if (body := _body(folder, file)) is not None
     }
@@ -103,31 +102,41 @@ def _not_indexed(folder: _Folder, layout: Layout) -> Iterator[Call]:
         if name:
             folder.ledgers[name].known("answer of a call")
         exchange = _exchange(request.body, answers.get(name or ""), {"request_id": (name or "").removesuffix(RESPONSE)})
-        yield _counted(folder, folder.requests[request.name], exchange, layout)
+        if call := _counted(folder, folder.requests[request.name], exchange, capture):
+            yield call
     for name in answers.keys() - set(joined.values()):
         folder.ledgers[name].known("answer whose request is not known")
         folder.ledgers[name].note("usage of an answer is left out: no request could be joined to it")
 
 
-def _counted(folder: _Folder, file: LogFile, exchange: Exchange, layout: Layout) -> Call:
-    call = call_of(exchange, Place(file.name, 1), layout, Api.MESSAGES)
+def _asked(folder: _Folder, name: str, layout: Layout) -> Asked | None:
+    body = _body(folder, folder.requests[name])
+    if body is None:
+        return None
+    try:
+        return Asked(name, body, layout.prompt(body, Api.MESSAGES))
+    except UNREADABLE as error:
+        folder.ledgers[name].skip(1, f"the body cannot be laid out: {error}")
+        return None
+
+
+def _counted(folder: _Folder, file: LogFile, exchange: Exchange, capture: Capture) -> Call | None:
     ledger = folder.ledgers[PurePath(file.name).name]
-    ledger.call()
-    for note in call.notes:
-        ledger.note(note)
-    return call
+    return capture.laid_out(exchange, Place(file.name, 1), ledger, Api.MESSAGES)
 
 
 def _exchange(body: Mapping[str, Any], answer: Mapping[str, Any] | None, entry: Mapping[str, Any]) -> Exchange:
     moment = instant(entry.get("timestamp"))
     source = text(entry.get("query_source"))
+    agent = first_text(entry.get("agent_id"), source) if source.startswith("agent") else side_agent(body)
     return Exchange(
         request=body,
         response=answer,
         started_at=moment,
         id=first_text(entry.get("request_id"), mapping(answer).get("id")),
         session=text(entry.get("session_id")),
-        agent=first_text(entry.get("agent_id"), source) if source.startswith("agent") else "",
+        agent=agent,
+        parent_agent="main" if agent else "",
         purpose="" if source.startswith((*MAIN_SOURCES, "agent")) else PURPOSES.get(source, source),
         notes=("start_estimated",) if moment else (),
     )
