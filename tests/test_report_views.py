@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from hitledger.causes.catalogue import catalogue
 from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Certainty, Kind
 from hitledger_reports.view.break_pages import break_page
 from hitledger_reports.view.excerpt import excerpt
+from hitledger_reports.view.fixes import fixes
 from hitledger_reports.view.gaps import gap, lifetime_seconds
 from hitledger_reports.view.group_tables import group_table
 from hitledger_reports.view.groups import By, causes, sums
@@ -256,6 +258,15 @@ def test_break_page_shows_the_segment_that_differs() -> None:
     assert page.mark == 155  # token 2,311 of 14,904
     assert (page.paid, page.mended) == ("$0.0565", "$0.0168")
     assert page.strips[1].lost == "M134 18h772v4h-772z"  # tokens 2,000 to 13,500 of 14,904
+
+
+def test_sketches_are_of_causes_in_the_catalogue() -> None:
+    assert set(fixes()) <= set(catalogue())
+    audit = shop()
+    by_id = {one.id: one for one in audit.calls}
+    page = break_page(1, audit, by_id, Prompts(by_id), 2)
+    assert page.sketch is not None
+    assert 'ttl: "1h"' in page.sketch.after
 
 
 def test_limits_are_said() -> None:

@@ -8,6 +8,7 @@ from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PATH, shown
 from hitledger_reports.view.breaks import BreakView, break_view
+from hitledger_reports.view.fixes import Fix, fixes
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 from hitledger_reports.view.prompts import Prompts
 from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands, usage_bands
@@ -49,6 +50,7 @@ class BreakPage:
     paid: str
     mended: str
     expected: str
+    sketch: Fix | None  # of the request before and after the fix
     previous: int | None
     following: int | None
 
@@ -77,6 +79,7 @@ def break_page(
         paid=figures.usd(call.cost if call else None),
         mended=figures.usd(mended, found.certainty),
         expected=figures.count(call.expected_cache_read_tokens if call else None),
+        sketch=fixes().get(found.cause),
         previous=number - 1 if number > 1 else None,
         following=number + 1 if number < pages else None,
     )

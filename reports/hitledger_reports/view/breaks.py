@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from hitledger.causes.catalogue import catalogue
 from hitledger.results import Audit, Break, CallResult
+from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PATH, PROSE, shown
 from hitledger_reports.view.excerpt import Excerpt, excerpt
-
 
 NO_PLACE = "(none)"  # the path of a break whose payload is append-only
 
@@ -65,7 +65,7 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
         lifetime=shown(call.ttl) if call and call.ttl else figures.UNKNOWN,
         model=shown(call.model) if call else figures.UNKNOWN,
         place="nothing in the prompt changed" if found.path == NO_PLACE else shown(found.path, PATH),
-        offset=_offset(found),
+        offset=_offset(found, call.certainty.get("segments", Certainty.EXACT) if call else found.certainty),
         readable_before=figures.count(found.readable_before, sure),
         read=figures.count(call.cache_read_tokens if call else None),
         lost=figures.count(found.lost_tokens, sure),
@@ -78,10 +78,10 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
     )
 
 
-def _offset(found: Break) -> str:
+def _offset(found: Break, counted: Certainty) -> str:
     parts = [
         f"character {found.char_offset:,}" if found.char_offset is not None else "",
-        f"token {figures.count(found.token_offset, found.certainty)}" if found.token_offset is not None else "",
+        f"token {figures.count(found.token_offset, counted)}" if found.token_offset is not None else "",
     ]
     return ", ".join(part for part in parts if part)
 

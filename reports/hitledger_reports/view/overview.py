@@ -140,7 +140,7 @@ def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
 
 def _sources(audit: Audit) -> str:
     found = sorted({call.cost_source.replace(" x ", " × ") for call in audit.calls if call.cost_source})
-    return "from " + ", ".join(found) if found else "no call has a price"
+    return "from " + " and ".join(found) if found else "no call has a price"
 
 
 def _columns(audit: Audit, whole: Sum) -> tuple[LedgerColumn, ...]:
