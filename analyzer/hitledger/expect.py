@@ -79,7 +79,7 @@ class Forecaster:
         marks = marks_of(call, prompt, root, rule)
         tokens_at = self._positions.of(call, prompt, marks)
         salt, minimum = self._salt(call, rule), self._minimum(call, rule)
-        return View(call, prompt, rule, self._hashes, tokens_at, marks, salt, minimum, root)
+        return View(call, prompt, rule, self._hashes, tokens_at, marks, salt, salt[rule.order[-1]], minimum, root)
 
     def _effective(self, call: Call, rule: Rule) -> Prompt:
         prompt = call.prompt

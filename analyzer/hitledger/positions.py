@@ -73,9 +73,11 @@ def _characters(prompt: Prompt, start: int, end: int) -> int:
     """Estimated tokens of the segments from `start` to `end`, the hidden ones left out."""
     chars = 0
     for node in prompt.lineage():
-        first = len(node) - len(node.own)
-        if len(node) <= start:
+        first = node.base.length if node.base is not None else 0
+        if node.length <= start:
             break
+        if first >= end:
+            continue
         for offset, segment in enumerate(node.own, first):
             if start <= offset < end and segment.kind is not Kind.HIDDEN:
                 chars += segment.chars

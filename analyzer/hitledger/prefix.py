@@ -1,6 +1,8 @@
 """Where two prompts part: first by segment digests, then by characters inside the first unequal segment only."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -38,35 +40,37 @@ def common_segments(earlier: Prompt, later: Prompt) -> int:
     """How many leading segments are the same. Shared bases are not walked, so a transcript costs what it added."""
     if earlier is later:
         return len(earlier)
-    ancestors = {id(node): node for node in later.lineage()}
-    shared = next((node for node in earlier.lineage() if id(node) in ancestors), None)
+    if later.base is earlier:
+        return len(earlier)
+    ancestors = set(later.lineage())
+    shared = next((node for node in earlier.lineage() if node in ancestors), None)
+    if shared is earlier:
+        return len(earlier)
     start = 0 if shared is None else len(shared)
-    rest_earlier, rest_later = segments_from(earlier, start), segments_from(later, start)
-    for offset, (left, right) in enumerate(zip(rest_earlier, rest_later, strict=False)):
+    pairs = zip(segments_from(earlier, start), segments_from(later, start), strict=False)
+    for offset, (left, right) in enumerate(pairs):
         if left is not right and left.digest != right.digest:
             return start + offset
-    return start + min(len(rest_earlier), len(rest_later))
+    return min(len(earlier), len(later))
 
 
-def segments_from(prompt: Prompt, start: int) -> tuple[Segment, ...]:
-    """The segments from an index on; what stands before is not looked at, but for the rest of a shared part."""
-    parts: list[tuple[Segment, ...]] = []
+def segments_from(prompt: Prompt, start: int) -> Iterator[Segment]:
+    """The segments from an index on, one by one; what stands before is not looked at, but for a shared part's rest."""
+    nodes: list[Prompt] = []
     for node in prompt.lineage():
-        if len(node) <= start:
+        if node.length <= start:
             break
-        parts.append(node.own[max(0, start - (len(node) - len(node.own))) :])
-    return tuple(segment for part in reversed(parts) for segment in part)
+        nodes.append(node)
+    for node in reversed(nodes):
+        before = node.base.length if node.base is not None else 0
+        yield from islice(node.pieces(), max(0, start - before), None)
 
 
 def segment_at(prompt: Prompt, index: int) -> Segment | None:
     """The segment at an index, None behind the end."""
     if index >= len(prompt):
         return None
-    for node in prompt.lineage():
-        start = len(node) - len(node.own)
-        if index >= start:
-            return node.own[index - start]
-    return None
+    return next(segments_from(prompt, index), None)
 
 
 def first_difference(earlier: Prompt, later: Prompt) -> Difference:

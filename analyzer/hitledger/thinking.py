@@ -4,6 +4,7 @@ Their API drops the thinking blocks of finished turns once a user message arrive
 prompt as sent and the prompt as cached are two things (Anthropic, extended thinking, "thinking block preservation").
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +28,16 @@ class EffectivePrompt(Prompt):
         """Only called for what is not set yet."""
         if name != "own":
             raise AttributeError(name)
-        segments = [segment for node in self._nodes for segment in node.own]
-        if self.base is not None and len(segments) > self.length - len(self.base):
-            segments = [segment for segment in segments if segment.kind is not Kind.THINKING]
-        own = tuple(segments)
+        own = tuple(self.pieces())
         object.__setattr__(self, "own", own)
         return own
+
+    def pieces(self) -> Iterator[Segment]:
+        """The own segments one by one; no more of the transcript is cut than is asked for."""
+        whole = sum(len(node) - len(node.base or ()) for node in self._nodes)
+        drops = self.base is not None and whole > self.length - len(self.base)
+        for node in self._nodes:
+            yield from (s for s in node.pieces() if not drops or s.kind is not Kind.THINKING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,10 @@ class Prompt:
             node = node.base
         return tuple(segment for part in reversed(parts) for segment in part)
 
+    def pieces(self) -> Iterator[Segment]:
+        """The own segments one by one, for who may not need them all."""
+        yield from self.own
+
     def thinking(self) -> int:
         """How many of the own segments are thinking."""
         return sum(segment.kind is Kind.THINKING for segment in self.own)

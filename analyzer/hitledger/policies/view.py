@@ -63,6 +63,7 @@ class View:
     tokens_at: Callable[[int], int]  # tokens of the first so many segments
     marks: tuple[Mark, ...]
     salt: Mapping[Tier, str]
+    whole_salt: str  # of the last tier: looked up once, not at every step
     minimum: int  # tokens from which the model caches
     root: Prompt  # what the prompt begins with; itself where it extends no other
 
@@ -93,8 +94,9 @@ class View:
                 yield node.length, self._end(node)
 
     def _end(self, node: Prompt) -> EntryKey:
-        tier = Tier.MESSAGES if node.base is not None or not node.own else node.own[-1].tier
-        return self.hashes.node(node), self.salt[tier]
+        if node.base is not None or not node.own:
+            return self.hashes.node(node), self.whole_salt
+        return self.hashes.node(node), self.salt[node.own[-1].tier]
 
     def segment(self, index: int) -> Segment:
         """One segment by its index."""

@@ -7,6 +7,7 @@ input, a compressed file) is cut at once.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,11 +78,11 @@ class Rows:
 def segments_of(parts: Sequence[Part], rows: Rows | None) -> tuple[Segment, ...]:
     """The parts as segments, read again where they are places in the file."""
     found: list[Segment] = []
-    for part in parts:
-        if isinstance(part, Segment):
-            found.append(part)
+    for places, group in groupby(parts, key=lambda part: isinstance(part, Piece)):
+        if not places:
+            found += [part for part in group if isinstance(part, Segment)]
         elif rows is not None:
-            found += rows.segments((part,))
+            found += rows.segments([part for part in group if isinstance(part, Piece)])
     return tuple(found)
 
 
