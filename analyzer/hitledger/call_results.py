@@ -139,7 +139,7 @@ def _segments(
 def _own_segments(call: Call, before: Call | None, shared: int) -> tuple[SegmentResult, ...]:
     """A transcript's segments behind the shared ones, with estimates: what the call added to the logged total, in
     proportion to the characters. The first call's hidden part takes what its visible text does not."""
-    own = segments_from(call.prompt, shared)
+    own = tuple(segments_from(call.prompt, shared))
     total, earlier = call.input_tokens, before.input_tokens if before is not None else None
     chars = sum(segment.chars for segment in own if segment.kind is not Kind.HIDDEN)
     tokens = round(chars / CHARS_PER_TOKEN)
