@@ -1,6 +1,7 @@
 """VCR cassettes: usage of each call to the token, on shipped cassettes and on real ones where they are there."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,28 @@ def test_openai_prompt_cache(api: str, output: int) -> None:
     assert first[0] == second[0]
 
 
+def test_a_router_with_its_costs() -> None:
+    calls = read(vcr, fixture("vcr/openrouter_anthropic_cache.yaml")).calls
+    assert [usage(call) for call in calls] == [(3, 0, 2569, 63), (1, 2569, 79, 100), (3, 2240, 329, 100)]
+    assert [call.input_tokens for call in calls] == [2572, 2649, 2572]
+    assert [call.logged_cost for call in calls] == [Decimal("0.01058775"), Decimal("0.00256995"), Decimal("0.00341475")]
+    assert {call.provider for call in calls} == {"openrouter"}
+    assert ("upstream", '"Anthropic"') in {(entry.name, entry.value) for entry in calls[0].route}
+
+
+def test_converse_with_a_changing_tool_choice() -> None:
+    calls = read(vcr, fixture("vcr/bedrock_nova_tool_choice.yaml")).calls
+    assert [usage(call) for call in calls] == [
+        (22, 0, 2492, 13),
+        (64, 0, 2492, 4),
+        (22, 2492, 0, 13),
+        (458, 2098, 0, 4),
+    ]
+    assert {call.model for call in calls} == {"us.amazon.nova-lite-v1:0"}
+    choices = [parameter.value for call in calls for parameter in call.parameters if parameter.name == "tool_choice"]
+    assert choices == ['{"tool":{"name":"catalog_lookup"}}', '{"auto":{}}'] * 2
+
+
 def test_compressed_bodies_date_header_and_other_requests() -> None:
     found = read(vcr, fixture("vcr/compressed_body.yaml"))
     assert [usage(call) for call in found.calls] == [(12, 0, 1310, 3), (12, 1310, 0, 3)]
@@ -41,8 +64,8 @@ def test_compressed_bodies_date_header_and_other_requests() -> None:
 
 def test_a_cassette_is_a_session() -> None:
     calls = read(vcr, *folder("vcr")).calls
-    assert len(calls) == 9
-    assert len({call.session for call in calls}) == 4
+    assert len(calls) == 16
+    assert len({call.session for call in calls}) == 6
 
 
 @pytest.mark.parametrize("name", ["bodies/anthropic.jsonl", "har/chat.har", "vcr/README.md"])

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from hitledger.logs.dialect import api_of_response
-from hitledger.logs.fields import items
+from hitledger.logs.fields import dollars, items
 from hitledger.logs.instants import instant
 from hitledger.segments import Api
 
@@ -43,6 +44,11 @@ def usage_object(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
             counted = value.get("tokens")
             return {**counted, "cached_tokens": value.get("cached_tokens")} if isinstance(counted, Mapping) else value
     return None
+
+
+def cost_of(usage: Mapping[str, Any]) -> Decimal | None:
+    """What a router says it billed (OpenRouter's `usage.cost`, in USD); with the customer's own key that is its fee."""
+    return None if usage.get("is_byok") else dollars(usage.get("cost"))
 
 
 def created_at(body: Mapping[str, Any]) -> datetime | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from hitledger.logs.answers import created_at, status_of, text_of, usage_object
+from hitledger.logs.answers import cost_of, created_at, status_of, text_of, usage_object
 from hitledger.logs.dialect import address_of, model_of
 from hitledger.logs.fields import text
 from hitledger.logs.identity import agent_of, session_of
@@ -106,7 +106,7 @@ def call_of(exchange: Exchange, place: Place, layout: Layout, api: Api | None) -
             upstream=exchange.upstream or text(response.get("provider")),
             account=exchange.account,
         ),
-        logged_cost=exchange.logged_cost,
+        logged_cost=cost_of(raw_usage) if exchange.logged_cost is None else exchange.logged_cost,
         engine=exchange.engine,
         generated_text=text_of(response) if exchange.generated_text is None else exchange.generated_text,
         generated_ids=exchange.generated_ids,
