@@ -72,9 +72,10 @@ def test_strings_longer_than_a_piece_are_read_whole(monkeypatch: pytest.MonkeyPa
 
 def test_too_large_a_value_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_DOCUMENT_BYTES", 30)
+    monkeypatch.setattr(module, "LINE_BYTES", 10)
     found, ledger = read(b'{"a":"' + b"x" * 50 + b'"}\n{"b":1}\n')
     assert [value for _, value, _ in found] == [{"b": 1}]
-    assert [skip.reason for skip in ledger.skips] == ["value larger than 0 MiB"]
+    assert [skip.reason for skip in ledger.skips] == ["larger than 0 MiB"]
 
 
 @given(OBJECTS, st.data())
@@ -101,7 +102,7 @@ def test_opening_never_raises(content: bytes) -> None:
 def test_brackets_without_end_are_bounded() -> None:
     found, ledger = read(b"[" * 3_000_000)
     assert found == []
-    assert {skip.reason for skip in ledger.skips} == {"nested deeper than 1024"}
+    assert [skip.reason for skip in ledger.skips] == ["nested deeper than 1024"]
     assert ledger.balanced
 
 

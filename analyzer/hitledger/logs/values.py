@@ -18,7 +18,7 @@ STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*("?)'
 REST_OF_STRING = re.compile(STRING[1:], re.DOTALL)
 BRACKET = re.compile(STRING + rb"|[\[{\]}]", re.DOTALL)
 BOUNDARY = re.compile(STRING + rb"|[\[{\]},]", re.DOTALL)
-LINE_BYTES = 2**20  # a long line is read in pieces; a value may span any number of them
+LINE_BYTES = 2**23  # a long line is read in pieces; a value may span any number of them
 FRESH = re.compile(rb'\{"|\[[{"]')  # how a compact value opens a line; printed text has it only where one is due
 TAIL = 64  # bytes that hold the last one that is no space
 MAX_DEPTH = 1024  # orjson refuses more
@@ -77,8 +77,11 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
     text that is no JSON as skipped. The caller counts the records of the values; of a value that the file ends in
     it gets what stands before the end, and must not trust the last record.
     """
-    buffer, depth, start = bytearray(), _Depth(), 0
+    buffer, depth, start, lost = bytearray(), _Depth(), 0, False
     for number, piece, opens_line in _pieces(file):
+        if lost and not (opens_line and (FRESH.match(piece) or piece.startswith(SEPARATORS))):
+            continue
+        lost = False
         if buffer and opens_line and FRESH.match(piece) and not _wants_value(buffer, depth):
             _bad(ledger, start, "not valid JSON: a new value starts inside this one")
             buffer, depth = bytearray(), _Depth()
@@ -88,17 +91,31 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
             if not piece.lstrip().startswith((b"{", b"[")):
                 _between(piece, number, ledger)
                 continue
+            if (whole := _whole(piece)) is not None:
+                yield Value(number, whole, len(piece))
+                continue
             start = number
         buffer += piece
         depth.feed(piece)
-        if depth.open > MAX_DEPTH:
-            _bad(ledger, start, f"nested deeper than {MAX_DEPTH}")
-            buffer, depth = bytearray(), _Depth()
-        elif len(buffer) > MAX_DOCUMENT_BYTES or (depth.open <= 0 and not depth.in_string):
+        if depth.open > MAX_DEPTH or len(buffer) > MAX_DOCUMENT_BYTES:
+            deep = f"nested deeper than {MAX_DEPTH}"
+            _bad(ledger, start, deep if depth.open > MAX_DEPTH else f"larger than {MAX_DOCUMENT_BYTES // 2**20} MiB")
+            buffer, depth, lost = bytearray(), _Depth(), True
+        elif depth.open <= 0 and not depth.in_string:
             yield from _value(bytes(buffer), start, ledger)
             buffer, depth = bytearray(), _Depth()
     if buffer:
         yield from _value(closed(bytes(buffer)), start, ledger, cut=True)
+
+
+def _whole(piece: bytes) -> Any:
+    """The value where a line is one, as nearly all are; None where it goes on or is damaged."""
+    if not piece.rstrip().endswith((b"}", b"]")):
+        return None
+    try:
+        return orjson.loads(piece)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _wants_value(buffer: bytearray, depth: _Depth) -> bool:
@@ -129,9 +146,6 @@ def _between(piece: bytes, number: int, ledger: FileLedger) -> None:
 
 
 def _value(content: bytes, start: int, ledger: FileLedger, cut: bool = False) -> Iterator[Value]:
-    if len(content) > MAX_DOCUMENT_BYTES:
-        _bad(ledger, start, f"value larger than {MAX_DOCUMENT_BYTES // 2**20} MiB")
-        return
     try:
         yield Value(start, orjson.loads(content), len(content), cut)
     except orjson.JSONDecodeError as error:
