@@ -88,19 +88,23 @@ class Chains:
         return latest
 
     def _best_overlap(self, call: Call, agent: _Agent) -> int | None:
-        """The call most of whose messages are in this one: shared minus missing; on a tie the one missing less."""
+        """The call most of whose messages are in this one: shared minus missing.
+
+        On a tie a shorter call comes before one as long as this one (a side question), then the one sharing more.
+        """
         own = message_bag(call)
-        best: tuple[int, int, int] | None = None
+        length = own.total()
+        best: tuple[int, bool, int, int] | None = None
         for index in self._recent(agent):
             bag = agent.bags.get(index)
             if bag is None:
                 bag = agent.bags[index] = message_bag(self._calls[index])
             shared = (bag & own).total()
-            missing = bag.total() - shared
-            rank = (shared - missing, -missing, index)
+            total = bag.total()
+            rank = (2 * shared - total, total < length, shared, index)
             if shared and (best is None or rank > best):
                 best = rank
-        return None if best is None else best[2]
+        return None if best is None else best[-1]
 
     def _recent(self, agent: _Agent) -> Iterator[int]:
         return iter(agent.calls[: -CANDIDATES - 1 : -1])

@@ -44,7 +44,6 @@ def render(template: str, conversations: Sequence[dict[str, Any]]) -> list[str]:
 # Runs alone (python -I): the sandbox forbids attributes and mutation, the limits stop loops and memory bombs.
 _WORKER = """
 import json, resource, sys
-from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 class Refused(Exception):
@@ -56,7 +55,9 @@ def refuse(message):
 request = json.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
 resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+environment = ImmutableSandboxedEnvironment(
+    trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+)
 environment.globals["raise_exception"] = refuse
 environment.filters["tojson"] = lambda value, indent=None: json.dumps(value, ensure_ascii=False, indent=indent)
 template = environment.from_string(request["template"])

@@ -8,6 +8,9 @@ from hitledger.errors import HitledgerError, UsageError
 from hitledger.results import Audit
 
 
+LARGEST = 10**18
+
+
 class Unit(StrEnum):
     """What is measured: the share of the bill, money, or rebilled tokens lost to breaks."""
 
@@ -58,7 +61,7 @@ def parse_threshold(text: str) -> Threshold:
                 limit = Decimal(text[: -len(unit)].strip())
             except InvalidOperation:
                 break
-            if limit.is_finite() and limit >= 0:
+            if limit.is_finite() and 0 <= limit <= LARGEST:
                 return Threshold(limit, unit)
             break
     raise UsageError(f"--fail-over {text}: give a share of the bill, money or tokens: 5%, 2.50usd, 10000tokens")

@@ -1,0 +1,52 @@
+"""--fail-over and --min-loss."""
+
+from pathlib import Path
+
+import pytest
+
+from hitledger.audit import audit
+from hitledger.errors import HitledgerError, UsageError
+from hitledger.threshold import parse_threshold
+from hitledger.verdicts import MinLoss, parse_min_loss
+
+CLOCK = str(Path(__file__).parent.parent / "fixtures" / "scenarios" / "01-system-clock-seconds.json")
+UNPRICED = str(Path(__file__).parent.parent / "fixtures" / "scenarios" / "17-tool-arguments-resorted.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "exceeded"),
+    [
+        ("2343tokens", True),
+        ("2344tokens", False),
+        ("0.008086usd", True),
+        ("0.0081 USD", False),
+        ("10%", True),
+        ("100%", False),
+    ],
+)
+def test_limits(text: str, exceeded: bool) -> None:
+    """1,140 + 1,204 tokens rebilled, $0.0039330 + $0.0041538 lost; reaching the limit is allowed."""
+    assert parse_threshold(text).exceeded(audit([CLOCK])) is exceeded
+
+
+@pytest.mark.parametrize("text", ["", "5", "x%", "-1usd", "nantokens", "1e9999999999usd", "%"])
+def test_wrong_limits(text: str) -> None:
+    with pytest.raises(UsageError, match="--fail-over"):
+        parse_threshold(text)
+
+
+def test_money_without_a_price_is_refused() -> None:
+    with pytest.raises(HitledgerError, match="no price"):
+        parse_threshold("1usd").exceeded(audit([UNPRICED]))
+    assert parse_threshold("1tokens").exceeded(audit([UNPRICED]))
+
+
+def test_min_loss() -> None:
+    assert parse_min_loss("1000,10%") == MinLoss(1000, 0.1)
+    assert parse_min_loss("5%").reached(50, 1000)
+    assert not parse_min_loss("5%").reached(49, 1000)
+    assert parse_min_loss("300").reached(300, 10**9)
+    assert not parse_min_loss("300").reached(299, 300)
+    assert not MinLoss().reached(0, 0)
+    with pytest.raises(UsageError):
+        parse_min_loss("many")
