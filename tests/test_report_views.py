@@ -269,6 +269,20 @@ def test_sketches_are_of_causes_in_the_catalogue() -> None:
     assert 'ttl: "1h"' in page.sketch.after
 
 
+def test_an_estimated_bill_is_said_everywhere() -> None:
+    one = call(0, 0, 5_000, certainty={"cost": Certainty.ESTIMATED, "output_tokens": Certainty.ESTIMATED})
+    audit = audit_of([one], [broken(one, "system.volatile_id", 5_000)])
+    page = report(audit)
+    assert page.overview.figures[0].value == "~$0.0263"
+    assert page.sessions[0].row.cost.text == "~$0.0263"
+    assert "~$0.0263 paid" in page.session_pages[0].summary
+    assert page.session_pages[0].lanes[0].rows[0].cost == "~$0.0263"
+    assert "~500 output" in page.session_pages[0].lanes[0].rows[0].details
+    assert (page.break_pages[0].paid, page.break_pages[0].view.cost) == ("~$0.0263", "$0.0173")
+    days = next(view for view in page.sums if view.name == "by_day")
+    assert [cell.text for cell in days.rows[0]][6:9] == ["~500", "0 %", "~$0.0263"]
+
+
 def test_limits_are_said() -> None:
     calls = [call(n, 900, 100, session=f"s{n}", minute=n) for n in range(60)]
     breaks = [broken(one, "system.volatile_id", 500) for one in calls for _ in range(2)]

@@ -9,6 +9,7 @@ from hitledger_reports import figures
 from hitledger_reports.shown import PATH, shown
 from hitledger_reports.view.breaks import BreakView, break_view
 from hitledger_reports.view.fixes import Fix, fixes
+from hitledger_reports.view.groups import sure
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 from hitledger_reports.view.prompts import Prompts
 from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands, usage_bands
@@ -71,14 +72,15 @@ def break_page(
     now = prompts.segments(call) if call else ()
     most = max((one.input_tokens or 0 for one in (call, earlier) if one), default=0)
     mended = call.cost - found.cost if call and call.cost is not None and found.cost is not None else None
+    bill = sure(call, "cost") if call else Certainty.EXACT
     return BreakPage(
         view=break_view(number, found, call, show_secrets),
         strips=_strips(found, earlier, call, before, now, most),
         mark=scaled(found.token_offset, most) if found.token_offset is not None and most else None,
         segments=_around(before, now, _certainty(earlier), _certainty(call)),
-        paid=figures.usd(call.cost if call else None),
-        mended=figures.usd(mended, found.certainty),
-        expected=figures.count(call.expected_cache_read_tokens if call else None),
+        paid=figures.usd(call.cost if call else None, bill),
+        mended=figures.usd(mended, figures.weakest((bill, found.certainty))),
+        expected=_expected(call),
         sketch=fixes().get(found.cause),
         previous=number - 1 if number > 1 else None,
         following=number + 1 if number < pages else None,
@@ -112,8 +114,13 @@ def _strips(
     return tuple(strips)
 
 
+def _expected(call: CallResult | None) -> str:
+    field = "expected_cache_read_tokens"
+    return figures.count(call.expected_cache_read_tokens, sure(call, field)) if call else figures.UNKNOWN
+
+
 def _certainty(call: CallResult | None) -> Certainty:
-    return call.certainty.get("segments", Certainty.EXACT) if call else Certainty.EXACT
+    return sure(call, "segments") if call else Certainty.EXACT
 
 
 def _around(

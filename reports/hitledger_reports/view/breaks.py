@@ -8,6 +8,7 @@ from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PATH, PROSE, shown
 from hitledger_reports.view.excerpt import Excerpt, excerpt
+from hitledger_reports.view.groups import sure
 
 NO_PLACE = "(none)"  # the path of a break whose payload is append-only
 
@@ -51,7 +52,7 @@ def break_views(audit: Audit, limit: int | None = None, show_secrets: bool = Fal
 
 def break_view(number: int, found: Break, call: CallResult | None, show_secrets: bool = False) -> BreakView:
     """One break; `call` is the call that it befell."""
-    sure, entry = found.certainty, catalogue().get(found.cause)
+    counted, entry = found.certainty, catalogue().get(found.cause)
     return BreakView(
         number=number,
         cause=shown(found.cause),
@@ -65,12 +66,12 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
         lifetime=shown(call.ttl) if call and call.ttl else figures.UNKNOWN,
         model=shown(call.model) if call else figures.UNKNOWN,
         place="nothing in the prompt changed" if found.path == NO_PLACE else shown(found.path, PATH),
-        offset=_offset(found, call.certainty.get("segments", Certainty.EXACT) if call else found.certainty),
-        readable_before=figures.count(found.readable_before, sure),
+        offset=_offset(found, sure(call, "segments") if call else found.certainty),
+        readable_before=figures.count(found.readable_before, counted),
         read=figures.count(call.cache_read_tokens if call else None),
-        lost=figures.count(found.lost_tokens, sure),
-        rebilled=figures.count(found.rebilled_tokens, sure),
-        cost=figures.usd(found.cost, sure),
+        lost=figures.count(found.lost_tokens, counted),
+        rebilled=figures.count(found.rebilled_tokens, counted),
+        cost=figures.usd(found.cost, counted),
         excerpt=excerpt(found.before, found.after, show_secrets),
         provider=_provider(found),
         note=shown(found.note, PROSE),

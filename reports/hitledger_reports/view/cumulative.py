@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from hitledger.results import CallResult
 from hitledger_reports import figures
+from hitledger_reports.view.groups import sure
 from hitledger_reports.view.paths import WIDTH, line, scaled
 
 HEIGHT = 120
@@ -38,4 +39,5 @@ def cumulative(calls: Sequence[CallResult], lost: Mapping[str, Decimal]) -> Cumu
     def path(values: Sequence[Decimal]) -> str:
         return line([(n * WIDTH // len(calls), HEIGHT - scaled(float(values[n]), most, HEIGHT)) for n in shown])
 
-    return Cumulative(path(paid), path(mended), figures.usd(paid[-1]), figures.usd(mended[-1]))
+    bill = figures.weakest(sure(call, "cost") for call in calls)
+    return Cumulative(path(paid), path(mended), figures.usd(paid[-1], bill), figures.usd(mended[-1], bill))

@@ -19,16 +19,18 @@ _CALL_COLUMNS = (
     Column("cache_read_tokens", "Read", Unit.TOKENS),
     Column("cache_write_tokens", "Written", Unit.TOKENS),
     Column("uncached_input_tokens", "Uncached", Unit.TOKENS),
-    Column("output_tokens", "Output", Unit.TOKENS),
+    Column("output_tokens", "Output", Unit.TOKENS, sure="output_certainty"),
     Column("hit_rate", "Hit rate", Unit.SHARE),
-    Column("cost_usd", "Paid", Unit.USD),
+    Column("cost_usd", "Paid", Unit.USD, sure="cost_certainty"),
     Column("unpriced_calls", "", Unit.COUNT),
+    Column("output_certainty", ""),
+    Column("cost_certainty", ""),
 )
 _BREAK_COLUMNS = (
     Column("breaks", "Breaks", Unit.COUNT),
-    Column("lost_tokens", "Lost", Unit.TOKENS, computed=True),
-    Column("rebilled_tokens", "Rebilled", Unit.TOKENS, computed=True),
-    Column("break_cost_usd", "Lost money", Unit.USD, computed=True),
+    Column("lost_tokens", "Lost", Unit.TOKENS, sure="certainty"),
+    Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"),
+    Column("break_cost_usd", "Lost money", Unit.USD, sure="certainty"),
     Column("certainty", ""),
 )
 
@@ -66,4 +68,6 @@ def _call_values(group: Sum) -> tuple[Value, ...]:
         group.hit_rate,
         group.cost,
         group.unpriced,
+        group.output_certainty.value,
+        group.cost_certainty.value,
     )

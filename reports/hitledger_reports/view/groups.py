@@ -47,6 +47,8 @@ class Sum:
     rebilled_tokens: int = 0
     break_cost: Decimal | None = None
     certainties: set[Certainty] = field(default_factory=set)
+    cost_certainty: Certainty = Certainty.EXACT
+    output_certainty: Certainty = Certainty.EXACT
 
     def add_call(self, call: CallResult) -> None:
         """Add a call; what it does not report adds nothing."""
@@ -58,6 +60,8 @@ class Sum:
         self.output_tokens += call.output_tokens or 0
         self.cost = add(self.cost, call.cost)
         self.unpriced += call.cost is None and call.input_tokens is not None
+        self.cost_certainty = figures.weakest((self.cost_certainty, sure(call, "cost")))
+        self.output_certainty = figures.weakest((self.output_certainty, sure(call, "output_tokens")))
 
     def add_break(self, found: Break) -> None:
         """Add a break."""
@@ -76,6 +80,11 @@ class Sum:
     def certainty(self) -> Certainty:
         """That of the weakest break in the sum."""
         return figures.weakest(self.certainties)
+
+
+def sure(call: CallResult, figure: str) -> Certainty:
+    """How certain a figure of a call is; exact where the audit does not say otherwise."""
+    return call.certainty.get(figure, Certainty.EXACT)
 
 
 def add(left: Decimal | None, right: Decimal | None) -> Decimal | None:

@@ -7,7 +7,7 @@ from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
-from hitledger_reports.view.groups import Sum, causes, total
+from hitledger_reports.view.groups import Sum, causes, sure, total
 from hitledger_reports.view.paths import rectangles, scaled
 
 
@@ -87,11 +87,6 @@ def overview(audit: Audit) -> Overview:
     )
 
 
-def money_certainty(audit: Audit) -> Certainty:
-    """How sure the bill is: exact as soon as every priced call was priced from logged figures."""
-    return figures.weakest(call.certainty.get("cost", Certainty.EXACT) for call in audit.calls if call.cost is not None)
-
-
 def lost_share(whole: Sum) -> float | None:
     """Share of the bill lost to breaks."""
     if not whole.cost or whole.break_cost is None:
@@ -119,7 +114,7 @@ def _scope(audit: Audit) -> str:
 
 
 def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
-    bill = money_certainty(audit)
+    bill = whole.cost_certainty
     lost = figures.weakest((bill, whole.certainty))
     mended = None if whole.cost is None else whole.cost - (whole.break_cost or Decimal(0))
     without = audit.totals.cost_without_cache
@@ -152,7 +147,7 @@ def _columns(audit: Audit, whole: Sum) -> tuple[LedgerColumn, ...]:
         ("Reported", "cache_read_tokens", "by the provider, in the log"),
     ):
         known = [call for call in counted if getattr(call, field) is not None]
-        certainty = figures.weakest(call.certainty.get(field, Certainty.EXACT) for call in known)
+        certainty = figures.weakest(sure(call, field) for call in known)
         partial = f" ({figures.plural(len(counted) - len(known), 'call')} without)" if len(known) < len(counted) else ""
         rows.append(
             (name, sum(getattr(call, field) for call in known) if known else None, certainty, meaning + partial)
@@ -182,9 +177,7 @@ PARTS = (
 def _parts(audit: Audit) -> tuple[Part, ...]:
     known = [call.attribution for call in audit.calls if call.attribution is not None]
     certainty = figures.weakest(
-        call.certainty.get("ideal_cache_read_tokens", Certainty.EXACT)
-        for call in audit.calls
-        if call.attribution is not None
+        sure(call, "ideal_cache_read_tokens") for call in audit.calls if call.attribution is not None
     )
     rows = ((label, sum(getattr(one, name) for one in known), meaning) for name, label, meaning in PARTS)
     return tuple(

@@ -10,6 +10,7 @@ from hitledger_reports import figures
 from hitledger_reports.shown import shown
 from hitledger_reports.view.cumulative import Cumulative, cumulative
 from hitledger_reports.view.gaps import Gap, gap
+from hitledger_reports.view.groups import sure
 from hitledger_reports.view.prompts import Prompts
 from hitledger_reports.view.shared_bands import Drawing, Shown, shared_bands
 from hitledger_reports.view.strips import Band, usage_bands
@@ -90,6 +91,7 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
     """`calls` are those of the session, in order."""
     most = max((call.input_tokens or 0 for call in calls), default=0)
     drawn = _drawn(calls, known.flags)
+    bill = figures.weakest(sure(call, "cost") for call in calls)
     lanes: list[Lane] = []
     for agent in dict.fromkeys(call.agent for call in calls):
         first = sum(len(lane.drawings) for lane in lanes)
@@ -103,7 +105,7 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
         name=shown(session.id),
         summary=(
             f"{figures.plural(session.calls, 'call')}, {figures.share(session.hit_rate)} of "
-            f"{figures.short(session.input_tokens)} input tokens read, {figures.usd(session.cost)} paid, "
+            f"{figures.short(session.input_tokens)} input tokens read, {figures.usd(session.cost, bill)} paid, "
             f"{figures.plural(session.breaks, 'break')}"
         ),
         period=f"{figures.utc(session.started_at)} to {figures.utc(session.ended_at)} UTC",
@@ -157,7 +159,7 @@ def _row(call: CallResult, most: int, kinds: Shown | None, known: Context) -> Ca
         usage=usage_bands(call, most),
         kinds=kinds,
         read=figures.share(share),
-        cost=figures.usd(call.cost),
+        cost=figures.usd(call.cost, sure(call, "cost")),
         details=_details(call),
         flag=known.flags.get(call.id),
     )
@@ -173,7 +175,7 @@ def _details(call: CallResult) -> str:
         f"{figures.count(call.uncached_input_tokens)} uncached",
         f"ideal {_sure(call, 'ideal_cache_read_tokens')}",
         f"expected {_sure(call, 'expected_cache_read_tokens')}",
-        f"{figures.count(call.output_tokens)} output",
+        f"{_sure(call, 'output_tokens')} output",
     ]
     events = f"; {', '.join(shown(event) for event in call.events)}" if call.events else ""
     return f"{', '.join(parts)}; {shown(call.model)}{events}"
@@ -181,4 +183,4 @@ def _details(call: CallResult) -> str:
 
 def _sure(call: CallResult, field: str) -> str:
     value: int | None = getattr(call, field)
-    return figures.count(value) if field not in call.certainty else figures.count(value, call.certainty[field])
+    return figures.count(value, sure(call, field))

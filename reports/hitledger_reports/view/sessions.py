@@ -8,6 +8,7 @@ from hitledger.results import Audit, CallResult, SessionResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
+from hitledger_reports.view.groups import sure
 from hitledger_reports.view.heat import HeatCell, HeatStrip, heat, heat_strip
 from hitledger_reports.view.table import Cell, sort_key
 
@@ -51,15 +52,17 @@ def session_rows(audit: Audit, limit: int | None = None) -> tuple[SessionRow, ..
 def _row(session: SessionResult, calls: list[CallResult], broken: Mapping[str, Certainty]) -> SessionRow:
     cells = heat(calls, broken, STRIP)
     lost = session.break_cost if session.breaks else Decimal(0)
-    sure = figures.weakest(broken[call.id] for call in calls if call.id in broken)
+    certainty = figures.weakest(broken[call.id] for call in calls if call.id in broken)
     return SessionRow(
         name=shown(session.id),
         project=shown(session.project),
         started=figures.utc(session.started_at, seconds=False),
         calls=Cell(figures.plural(session.calls, "call"), sort_key(session.calls)),
         hit_rate=Cell(figures.share(session.hit_rate), sort_key(session.hit_rate)),
-        cost=Cell(figures.usd(session.cost), sort_key(session.cost)),
-        lost=Cell(figures.usd(lost, sure), sort_key(lost)),
+        cost=Cell(
+            figures.usd(session.cost, figures.weakest(sure(call, "cost") for call in calls)), sort_key(session.cost)
+        ),
+        lost=Cell(figures.usd(lost, certainty), sort_key(lost)),
         breaks=figures.plural(session.breaks, "break"),
         heat=cells,
         strip=heat_strip(cells),

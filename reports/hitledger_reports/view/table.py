@@ -31,7 +31,7 @@ class Column:
     key: str
     title: str
     unit: Unit = Unit.TEXT
-    computed: bool = False  # by us, and as certain as the row's `certainty` column says
+    sure: str = ""  # key of the column that says how certain this one is; "": exact
 
     @property
     def is_number(self) -> bool:
@@ -90,17 +90,16 @@ def sort_key(value: Value) -> str:
 
 def cells(table: Table, limit: int | None = None) -> tuple[tuple[Cell, ...], ...]:
     """The first `limit` rows of the columns that people see, written out."""
-    keys = [column.key for column in table.columns]
-    place = keys.index("certainty") if "certainty" in keys else None
+    place = {column.key: number for number, column in enumerate(table.columns)}
+    chosen = [(place[column.key], column, place.get(column.sure)) for column in table.headings]
     return tuple(
-        _row(table.columns, row, Certainty.EXACT if place is None else Certainty(str(row[place])))
+        tuple(
+            Cell(write(row[number], column.unit, _certainty(row, sure)), sort_key(row[number]))
+            for number, column, sure in chosen
+        )
         for row in table.rows[:limit]
     )
 
 
-def _row(columns: tuple[Column, ...], row: Sequence[Value], certainty: Certainty) -> tuple[Cell, ...]:
-    return tuple(
-        Cell(write(value, column.unit, certainty if column.computed else Certainty.EXACT), sort_key(value))
-        for column, value in zip(columns, row, strict=True)
-        if column.title
-    )
+def _certainty(row: Sequence[Value], place: int | None) -> Certainty:
+    return Certainty.EXACT if place is None else Certainty(str(row[place]))

@@ -7,7 +7,6 @@ from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
 from hitledger_reports.view.groups import causes, total
-from hitledger_reports.view.overview import money_certainty
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 
 CAUSES = 12
@@ -29,7 +28,7 @@ def waterfall(audit: Audit) -> tuple[Step, ...]:
     whole = total(audit)
     if not whole.cost or whole.break_cost is None:
         return ()
-    bill = money_certainty(audit)
+    bill = whole.cost_certainty
     steps = [Step("Paid", figures.usd(whole.cost, bill), "", "paid", rectangles([(0, WIDTH)], 0, 10))]
     left, priced = whole.cost, [item for item in causes(audit.breaks).items() if item[1].break_cost]
     for name, group in priced[:CAUSES]:
@@ -43,8 +42,8 @@ def waterfall(audit: Audit) -> tuple[Step, ...]:
         steps.append(_lost(label, "−" + figures.usd(rest, whole.certainty), "", left, rest, whole.cost))
         left -= rest
     end = rectangles([(0, _at(left, whole.cost))], 0, 10)
-    sure = figures.weakest((bill, whole.certainty))
-    return (*steps, Step("With every break mended", figures.usd(left, sure), "", "mended", end))
+    both = figures.weakest((bill, whole.certainty))
+    return (*steps, Step("With every break mended", figures.usd(left, both), "", "mended", end))
 
 
 def _lost(label: str, value: str, note: str, left: Decimal, lost: Decimal, most: Decimal) -> Step:
