@@ -278,7 +278,7 @@ def test_an_estimated_bill_is_said_everywhere() -> None:
     assert "~$0.0263 paid" in page.session_pages[0].summary
     assert page.session_pages[0].lanes[0].rows[0].cost == "~$0.0263"
     assert "~500 output" in page.session_pages[0].lanes[0].rows[0].details
-    assert (page.break_pages[0].paid, page.break_pages[0].view.cost) == ("~$0.0263", "$0.0173")
+    assert (page.break_pages[0].paid, page.break_pages[0].view.cost) == ("~$0.0263", "$0.0172")
     days = next(view for view in page.sums if view.name == "by_day")
     assert [cell.text for cell in days.rows[0]][6:9] == ["~500", "0 %", "~$0.0263"]
 
