@@ -205,7 +205,7 @@ def test_what_is_not_reported_is_none() -> None:
         ),
         pytest.param(
             {"prompt_tokens": 1000, "cached_tokens": 600, "cache_write_tokens": 500},
-            Usage(0, 600, (CacheWrite("", 500),), None),
+            Usage(0, 600, (CacheWrite("", 400),), None),
             ("cache_parts_exceed_input",),
             id="parts over prompt",
         ),

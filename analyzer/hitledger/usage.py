@@ -17,6 +17,8 @@ MAX_DEPTH = 3  # details of details, as deep as any provider nests them
 SERVED_KEYS = ("service_tier", "speed", "inference_geo")
 STANDARD_TIERS = frozenset({"", "default", "standard", "auto", "global", "none", "not_available", "null", "on_demand"})
 
+PARTS_EXCEED = "cache_parts_exceed_input"
+
 
 def read_usage(raw: Mapping[str, Any], *, inclusive: bool | None = None) -> tuple[Usage | None, tuple[str, ...]]:
     """Disjoint token classes of one response, and notes on everything that had to be decided or mended.
@@ -36,6 +38,8 @@ def read_usage(raw: Mapping[str, Any], *, inclusive: bool | None = None) -> tupl
     read = figures.clamped(Part.READ)
     written = 0 if writes is None else sum(write.tokens for write in writes)
     uncached = figures.uncached(read or 0, written, inclusive)
+    if PARTS_EXCEED in figures.notes and writes:
+        writes = _at_most(writes, max(0, figures.values[Part.INPUT] - (read or 0)))
     usage = Usage(
         uncached_input_tokens=uncached + (figures.clamped(Part.TOOL_INPUT) or 0),
         cache_read_tokens=read,
@@ -44,6 +48,17 @@ def read_usage(raw: Mapping[str, Any], *, inclusive: bool | None = None) -> tupl
         read_accumulated=figures.accumulated,
     )
     return usage, tuple(figures.notes)
+
+
+def _at_most(writes: tuple[CacheWrite, ...], tokens: int) -> tuple[CacheWrite, ...]:
+    """Writes cut to a sum: a token cannot be read and written in one prompt (OpenRouter says so of Gemini's)."""
+    kept: list[CacheWrite] = []
+    for write in writes:
+        taken = min(tokens, write.tokens)
+        tokens -= taken
+        if taken:
+            kept.append(CacheWrite(write.ttl, taken))
+    return tuple(kept)
 
 
 def served_tier(usage: Mapping[str, Any], response: Mapping[str, Any] | None = None) -> str:
@@ -182,7 +197,7 @@ class _Figures:
         if not self._inclusive(value, read + written, inclusive):
             return value
         if value < read + written:
-            self.note("cache_read_exceeds_input" if value < read else "cache_parts_exceed_input")
+            self.note("cache_read_exceeds_input" if value < read else PARTS_EXCEED)
         return max(0, value - read - written)
 
     def _inclusive(self, value: int, parts: int, asked: bool | None) -> bool:
