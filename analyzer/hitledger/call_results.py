@@ -185,6 +185,8 @@ def _certainty(call: Call, expectation: Expectation | None) -> dict[str, Certain
         found["expected_cache_write_tokens"] = certainty_of(call)
         found["common_prefix_tokens"] = certainty_of(call)
     found["segments"] = certainty_of(call) if call.evidence is Evidence.EXACT else Certainty.ESTIMATED
+    if call.usage is not None and call.usage.cache_read_tokens is None:
+        found["cost"] = Certainty.ESTIMATED  # reads may be in it at the full rate
     if call.usage is not None and call.usage.output_estimated:
         found["output_tokens"] = found["cost"] = Certainty.ESTIMATED
     return found

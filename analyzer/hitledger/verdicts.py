@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hitledger.causes.case import Case, Diagnosis, changes
+from hitledger.causes.case import Case, Confidence, Diagnosis, changes
 from hitledger.causes.decide import UNEXPLAINED, decide
 from hitledger.causes.rendering import Rerender, compare
 from hitledger.causes.timing import fanned_out
@@ -124,6 +124,10 @@ class Judge:
         case = self._case(link, before, readable, read)
         diagnosis = decide(case, rerender)
         rule = case.rule
+        if call_without_evidence(link.call, diagnosis):
+            return Verdict(
+                readable, read, case.lost, rebilled_of(link.call, case.lost, read), gap_seconds=case.gap_seconds
+            )
         if diagnosis is UNEXPLAINED and rule is not None and rule.best_effort and case.ttl_seconds is None:
             # Nothing is promised there and no lifetime is published: a miss alone is no verdict.
             return Verdict(
@@ -169,6 +173,12 @@ class Judge:
             return None
         before = self.links[link.predecessor].call.started_at
         return None if before is None else (link.call.started_at - before).total_seconds()
+
+
+def call_without_evidence(call: Call, diagnosis: Diagnosis) -> bool:
+    """Nothing was reported, so only what the request itself shows can be called a break."""
+    unreported = call.usage is None or call.usage.cache_read_tokens is None
+    return unreported and diagnosis.confidence is Confidence.POSSIBLE
 
 
 def ordered(call: Call, expectation: Expectation | None) -> Prompt:
