@@ -9,7 +9,7 @@ import pytest
 from browser import AXE, chromium, console, requests, screen
 from hitledger_reports import html
 from hitledger_reports.compare import compare
-from report_audits import secretive, shop
+from report_audits import audit_of, broken, call, secretive, shop
 
 PAGES = ("overview", "session-1", "break-1", "break-2")
 
@@ -77,10 +77,15 @@ def test_a_table_sorts_by_number_and_by_text(driver: Any) -> None:
     assert header.get_attribute("aria-sort") == "ascending"
 
 
-def test_unknown_sorts_last_both_ways(driver: Any) -> None:
+def test_unknown_sorts_last_both_ways(browser: Any, tmp_path: Path) -> None:
+    calls = [call(n, 0, 5_000, project=project) for n, project in enumerate(("a", "b", "c"))]
+    breaks = [broken(calls[0], "model.changed", 900), broken(calls[1], "model.changed", 5_000, cost=None)]
+    path = tmp_path / "unpriced.html"
+    html.write(audit_of(calls, breaks), str(path))
+    open_page(browser, path.as_uri())
     for _ in range(2):
-        click(driver, "#tb-by_project th:nth-child(13) button")  # lost money, unknown for one of them
-        assert column(driver, "tb-by_project", 12)[-1] == "—"
+        click(browser, "#tb-by_project th:nth-child(13) button")  # lost money
+        assert column(browser, "tb-by_project", 12)[-1] == "—"
 
 
 def test_a_table_filters(driver: Any) -> None:

@@ -1,5 +1,7 @@
 """Tables of sums: by cause, day, model, session, project and agent."""
 
+from decimal import Decimal
+
 from hitledger.results import Audit
 from hitledger_reports.shown import shown
 from hitledger_reports.view.groups import By, Sum, causes, sums
@@ -54,7 +56,8 @@ def group_table(audit: Audit, by: By) -> Table:
 
 
 def _break_values(group: Sum) -> tuple[Value, ...]:
-    return group.breaks, group.lost_tokens, group.rebilled_tokens, group.break_cost, group.certainty.value
+    cost = group.break_cost if group.breaks else Decimal(0)
+    return group.breaks, group.lost_tokens, group.rebilled_tokens, cost, group.certainty.value
 
 
 def _call_values(group: Sum) -> tuple[Value, ...]:
