@@ -19,28 +19,28 @@ def count_of(content: Any) -> int:
     return len(content) if type(content) is list else 1 if type(content) is str else 0
 
 
-def measure(content: Any) -> tuple[int, int, int]:
-    """Of an answer: how many segments `cut` makes, how many of them are thinking, how many characters were written."""
+def thinking_of(content: Any) -> int:
+    """How many of them are thinking."""
     if type(content) is not list:
-        return count_of(content), 0, len(content) if type(content) is str else 0
-    thinking = chars = 0
+        return 0
+    thinking = 0
     for block in content:
-        if type(block) is not dict:
-            continue
-        kind = block.get("type")
-        if kind == "tool_use":
-            arguments = block.get("input")
-            if type(arguments) is dict:
-                for value in arguments.values():
-                    if type(value) is str:
-                        chars += len(value)
-        else:
-            if kind in THINKING:
-                thinking += 1
-            text = block.get("text") or block.get("thinking")
-            if type(text) is str:
-                chars += len(text)
-    return len(content), thinking, chars
+        if type(block) is dict and block.get("type") in THINKING:
+            thinking += 1
+    return thinking
+
+
+def chars_of(content: Any) -> int:
+    """About how many characters of an answer the model wrote: texts, thinking, arguments of tool calls."""
+    if type(content) is not list:
+        return len(content) if type(content) is str else 0
+    return sum(len(text) for block in content if isinstance(block, dict) for text in _written_in(block))
+
+
+def _written_in(block: Mapping[str, Any]) -> list[str]:
+    arguments = block.get("input")
+    written = arguments.values() if isinstance(arguments, dict) else (block.get("text"), block.get("thinking"))
+    return [text for text in written if isinstance(text, str)]
 
 
 def cut(content: Any, role: str, path: str, opens_message: bool) -> list[Segment]:
@@ -66,7 +66,7 @@ def _segment_of(block: Any, role: str, path: str, opens_message: bool) -> Segmen
         (segment,) = LAYOUT.blocks([block], role, path)
         return replace(segment, path=path, opens_message=opens_message)
     except (AttributeError, TypeError, ValueError, RecursionError):  # made to break readers: its length is kept
-        return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {measure([block])[2]}", opens_message)
+        return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {chars_of([block])}", opens_message)
 
 
 def reminder(attachment: Mapping[str, Any], path: str, opens_message: bool) -> Segment:

@@ -6,11 +6,12 @@ goes back to it. Within a step the tree is not followed: parallel tool calls mak
 of them belong to the next prompt.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, segments_of
+from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, segments_of, tally
+from hitledger.logs.claude_code.request import Request
 from hitledger.segments import digest_of, hidden
 from hitledger.types import Kind, Prompt, Segment, prompt_of
 
@@ -25,18 +26,19 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "events", "inputs", "key", "name", "parent", "places", "prompt", "rows", "stamp", "steps"),
-        "version",
+        *("answer", "current", "events", "inputs", "name", "parent", "places", "prompt", "rows", "segments", "stamp"),
+        *("steps", "thinking", "version"),
     )
 
     def __init__(self, name: str, parent: str, rows: Rows | None) -> None:
         self.name = name
         self.parent = parent  # the agent that started it, "" for the main one
         self.rows = rows
-        self.key = ""  # the request whose rows are coming in
+        self.current: Request | None = None  # the request whose answer is coming in
         self.prompt = prompt_of((hidden(label=f"system prompt and tools{' of an agent' if parent else ''}"),))
         self.answer: list[Part] = []
         self.inputs: list[Part] = []
+        self.segments = self.thinking = 0  # in answer and inputs together
         self.steps: list[Step] = [(self.prompt, self.answer, self.inputs)]
         self.places: dict[str, int] = {}
         self.events: list[str] = []
@@ -58,7 +60,7 @@ class Chain:
             return False
         prompt, answer, inputs = self.steps[place >> STEP_BITS]
         self._open(prompt, list(answer), inputs[: place & INPUTS_MASK])
-        self.key = ""
+        self.segments, self.thinking = tally((*self.answer, *self.inputs))
         return True
 
     def put(self, uuid: Any) -> None:
@@ -74,9 +76,18 @@ class Chain:
         elif uuid is not None:
             self.places[uuid] = place
 
-    def take(self, parts: Iterable[Part], uuid: Any, stamp: Any) -> None:
+    def hear(self, parts: Sequence[Part], segments: int, thinking: int, uuid: Any) -> None:
+        """One more row of the answer to the current request."""
+        self.answer += parts
+        self.segments += segments
+        self.thinking += thinking
+        if uuid is not None:
+            self.places[uuid] = (len(self.steps) - 1) << STEP_BITS | len(self.inputs)
+
+    def take(self, parts: Sequence[Part], segments: int, uuid: Any, stamp: Any) -> None:
         """Input behind the last answer."""
-        self.inputs.extend(parts)
+        self.inputs += parts
+        self.segments += segments
         self.put(uuid)
         self.stamp = stamp
 
@@ -85,21 +96,19 @@ class Chain:
         if name not in self.events:
             self.events.append(name)
 
-    def request(self, key: str) -> Prompt:
+    def request(self) -> Prompt:
         """A new request: its prompt is all that stands before it."""
-        self.key = key
-        self.stamp = None
-        prompt = DeferredPrompt(self.prompt, (*self.answer, *self.inputs), self.rows)
+        prompt = DeferredPrompt(self.prompt, (*self.answer, *self.inputs), self.segments, self.thinking, self.rows)
         self._open(prompt, [], [])
+        self.stamp = None
         return prompt
 
     def restart(self) -> None:
         """Nothing of what stands before is sent any more (compaction, a new root)."""
         self._open(self.steps[0][0], [], [])
-        self.key = ""
 
     def keep(self, uuids: Iterable[Any]) -> None:
-        """Rows that a compaction carried over: what hangs on them goes on from here."""
+        """Rows that a compaction carried over: what hangs on them goes on from here. Their text is left out."""
         for uuid in uuids:
             self.put(uuid)
 
@@ -111,7 +120,11 @@ class Chain:
         self.steps[-1] = (self.prompt, self.answer, self.inputs)
 
     def _open(self, prompt: Prompt, answer: list[Part], inputs: list[Part]) -> None:
+        if self.current is not None:
+            self.current.close()
         self.prompt, self.answer, self.inputs = prompt, answer, inputs
+        self.segments = self.thinking = 0
+        self.current = None
         self.steps.append((prompt, answer, inputs))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from hitledger.logs.claude_code.blocks import chars_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api
 from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Usage
@@ -17,6 +18,7 @@ from hitledger.usage import read_usage, served_tier
 
 CHARS_PER_TOKEN = 4
 # Some versions (2.1.9 to 2.1.25 always, others now and then) log the count of the stream's first event, 1 to 9 tokens.
+PLACEHOLDER_MAX = 50
 PLACEHOLDER_SHARE = 0.2  # less than this share of what the content comes to is no count of it
 BEDROCK_ID, VERTEX_ID = "msg_bdrk_", "msg_vrtx_"
 PURPOSES = {
@@ -34,6 +36,8 @@ class Request:
     """Rows with one (message.id, requestId): the prompt in front of them and what they add up to."""
 
     id: str
+    message: Any
+    request: Any
     row: int  # the first one's
     prompt: Prompt
     agent: str
@@ -49,23 +53,19 @@ class Request:
     ended: Any = None
     usage: Mapping[str, Any] | None = None  # of the row with the most output tokens
     output: int = -1
-    answer_chars: int = 0
+    contents: list[Any] = field(default_factory=list)  # of the rows of the answer, until it is complete
+    estimated: int | None = None  # output tokens by what was written, where the log has only a placeholder
+    copied: bool = False  # another file has this call already
     reason: str | None = None
     notes: list[str] = field(default_factory=list)
 
-    def report(self, row: Mapping[str, Any], message: Mapping[str, Any], chars: int) -> None:
-        """One more row of its answer. The prompt figures are the same on all of them, the output grows."""
-        self.ended = row.get("timestamp")
-        self.answer_chars += chars
-        usage = message.get("usage")
-        if type(usage) is dict:
-            output = usage.get("output_tokens")
-            if type(output) is not int:
-                output = 0
-            if output >= self.output:
-                self.usage, self.output = usage, output
-        if "diagnostics" in message:
-            self.reason = _reason(message["diagnostics"]) or self.reason
+    def close(self) -> None:
+        """The answer is complete: where its count is too small to be one, estimate it from what was written."""
+        if 0 <= self.output <= PLACEHOLDER_MAX:
+            chars = sum(chars_of(content) for content in self.contents)
+            if self.output < chars / CHARS_PER_TOKEN * PLACEHOLDER_SHARE:
+                self.estimated = round(chars / CHARS_PER_TOKEN)
+        self.contents = []
 
     def call(self, file: str) -> Call:
         """The call that these rows are."""
@@ -95,7 +95,7 @@ class Request:
             purpose=_purpose(self.agent),
             parent_agent=self.parent_agent,
             project=self.project,
-            tier=served_tier(raw),
+            tier=_tier(raw),
             notes=tuple(notes),
         )
 
@@ -108,10 +108,9 @@ class Request:
         if usage is None or not usage.input_tokens:  # no prompt is empty: zeros are a count that was never made
             self.notes.append("no_usage")
             return None
-        expected = self.answer_chars / CHARS_PER_TOKEN
-        if usage.output_tokens is not None and usage.output_tokens < expected * PLACEHOLDER_SHARE:
+        if self.estimated is not None and usage.output_tokens is not None:
             self.notes.append("output_estimated")
-            return replace(usage, output_tokens=round(expected), output_estimated=True)
+            return replace(usage, output_tokens=self.estimated, output_estimated=True)
         return usage
 
 
@@ -124,7 +123,7 @@ def instant(stamp: Any) -> datetime | None:
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _reason(diagnostics: Any) -> str | None:
+def miss_reason(diagnostics: Any) -> str | None:
     """The provider's own reason for a cache miss; None where it saw none."""
     reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
     kind = reason.get("type") if isinstance(reason, dict) else reason
@@ -149,7 +148,18 @@ def _provider(identifier: str, model: str) -> str:
     return _named(model)
 
 
+def _tier(usage: Mapping[str, Any]) -> str:
+    """What was served beside the standard. Nearly all rows say only that it was the standard."""
+    if usage.get("service_tier") == "standard" and usage.get("speed") in (None, "standard"):
+        geo = usage.get("inference_geo")
+        if geo is None or geo == "not_available":
+            return ""
+    return served_tier(usage)
+
+
 def _parameters(effort: Any, speed: Any) -> tuple[Parameter, ...]:
+    if effort is None and speed is None:
+        return ()
     found = []
     if isinstance(effort, str):
         found.append(Parameter("effort", "effort", orjson.dumps(effort).decode()))

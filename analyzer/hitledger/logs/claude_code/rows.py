@@ -1,15 +1,16 @@
 """One transcript file, row by row: which agent a row belongs to and what it means for the calls."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
-from hitledger.logs.claude_code.blocks import count_of, measure
+from hitledger.logs.claude_code.blocks import count_of, thinking_of
 from hitledger.logs.claude_code.chain import Chain
-from hitledger.logs.claude_code.deferred import Part, Piece, Rows, segments_of_row
-from hitledger.logs.claude_code.request import Request
+from hitledger.logs.claude_code.deferred import Part, Rows, segments_of_row
+from hitledger.logs.claude_code.request import Request, miss_reason
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
 from hitledger.types import Call, Evidence, Prompt
@@ -38,7 +39,8 @@ class Transcript:
         self.reread = Rows(file.path, file.name) if file.path is not None and file.is_plain() else None
         self.chains: dict[str, Chain] = {}
         self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
-        self.requests: dict[str, Request | None] = {}  # None: a copy of one that another file has
+        self.requests: dict[str, Request] = {}
+        self.kinds: Counter[str] = Counter()  # rows that are no call; they reach the ledger when all rows are read
 
     def calls(self) -> Iterator[Call]:
         """The calls of the file in the order of their first rows."""
@@ -47,8 +49,13 @@ class Transcript:
                 self._take(number, row, size)
             except UNEXPECTED as error:
                 self.ledger.skip(number, f"unexpected content: {type(error).__name__}: {error}"[:200])
+        for kind, count in self.kinds.items():
+            self.ledger.known(kind, count)
+        for chain in self.chains.values():
+            if chain.current is not None:
+                chain.current.close()
         for request in self.requests.values():
-            if request is not None:
+            if not request.copied:
                 call = request.call(self.file.name)
                 for note in call.notes:
                     self.ledger.note(note)
@@ -59,17 +66,15 @@ class Transcript:
         if kind == "assistant" or (kind is None and "message" in row):
             self._assistant(number, row, size)
         elif kind == "user":
-            self.ledger.known(self._user(number, row, size))
+            self.kinds[self._user(number, row, size)] += 1
         else:
-            self.ledger.known(self._other(number, row, kind, size))
+            self.kinds[self._other(number, row, kind, size)] += 1
 
-    def _parts(
-        self, number: int, row: Any, size: int, opens_message: bool, count: int, thinking: int = 0
-    ) -> tuple[Part, ...]:
+    def _parts(self, number: int, row: Any, size: int, opens: bool, count: int, thinking: int) -> Sequence[Part]:
         """What the row puts into the prompt, as a place in the file where that can be read again."""
         if self.reread is None:
-            return tuple(segments_of_row(row, number, opens_message))
-        return (Piece(number, self.ledger.bytes_read - size, size, opens_message, count, thinking),)
+            return segments_of_row(row, number, opens)
+        return ((number, self.ledger.bytes_read - size, size, opens, count, thinking),)
 
     def _chain(self, row: Mapping[str, Any]) -> Chain:
         name = row.get("agentId")
@@ -92,39 +97,74 @@ class Transcript:
         message, uuid = row["message"], row.get("uuid")
         chain = self._chain(row)
         again = uuid in chain.places  # a row that was written once more
-        if message.get("model") == SYNTHETIC or row.get("isApiErrorMessage"):
-            chain.pass_on(uuid, row.get("parentUuid"))
-            self.ledger.known("api error")
-            return
-        key = f"{message.get('id') or uuid or number}/{row.get('requestId') or ''}"
-        count, thinking, chars = measure(message.get("content"))
-        parts = self._parts(number, row, size, chain.key != key, count, thinking)
-        if key not in self.requests:
-            self._first(chain, key, number, row)
-        else:
-            self.ledger.known(COPIED_CALL if self.requests[key] is None else SAME_CALL)
-            if again or chain.key != key:
+        request = chain.current
+        opens = request is None or message.get("id") != request.message or row.get("requestId") != request.request
+        if opens:
+            request = self._first(chain, number, row, message)
+            if request is None:
                 return
-        chain.answer += parts
-        chain.put(uuid)
-        request = self.requests[key]
-        if request is not None:
-            request.report(row, message, chars)
+        else:
+            assert request is not None
+            self.kinds[COPIED_CALL if request.copied else SAME_CALL] += 1
+            if again:
+                return
+        content = message.get("content")
+        count, thinking = count_of(content), thinking_of(content)
+        chain.hear(self._parts(number, row, size, opens, count, thinking), count, thinking, uuid)
+        request.ended = row.get("timestamp")
+        request.contents.append(content)
+        usage = message.get("usage")
+        if type(usage) is dict:
+            output = usage.get("output_tokens")
+            if type(output) is not int:
+                output = 0
+            if output >= request.output:
+                request.usage, request.output = usage, output
+        if "diagnostics" in message:
+            request.reason = miss_reason(message["diagnostics"]) or request.reason
 
-    def _first(self, chain: Chain, key: str, number: int, row: Mapping[str, Any]) -> None:
-        """The first row of a request: from here on its prompt stands."""
-        message, stamp = row["message"], chain.stamp
+    def _first(self, chain: Chain, number: int, row: Mapping[str, Any], message: Mapping[str, Any]) -> Request | None:
+        """The first row of an answer: from here on the prompt of its request stands. None for what is no answer."""
+        uuid, parent = row.get("uuid"), row.get("parentUuid")
+        if message.get("model") == SYNTHETIC or row.get("isApiErrorMessage"):
+            chain.pass_on(uuid, parent)
+            self.kinds["api error"] += 1
+            return None
+        key = f"{message.get('id') or uuid or number}/{row.get('requestId') or ''}"
+        if key in self.requests:  # written once more, or after the next request
+            self.kinds[COPIED_CALL if self.requests[key].copied else SAME_CALL] += 1
+            return None
         self._note_restart(chain, row)
-        chain.stand_at(row.get("parentUuid"))
-        prompt = chain.request(key)
-        if key in self.counted:
-            self.requests[key] = None
-            self.ledger.known(COPIED_CALL)
+        chain.stand_at(parent)
+        stamp, prompt = chain.stamp, chain.request()
+        copied = key in self.counted
+        request = self._request(chain, key, number, row, message, stamp or row.get("timestamp"), prompt)
+        request.copied = copied
+        self.requests[key] = chain.current = request
+        if copied:
+            self.kinds[COPIED_CALL] += 1
             chain.events = ["resume"]  # for the first call that is no copy
-            return
+        else:
+            chain.events = []
+            self.counted.add(key)
+            self.ledger.call()
+        return request
+
+    def _request(
+        self,
+        chain: Chain,
+        key: str,
+        number: int,
+        row: Mapping[str, Any],
+        message: Mapping[str, Any],
+        started: Any,
+        prompt: Prompt,
+    ) -> Request:
         held = "content" in message
-        self.requests[key] = Request(
+        return Request(
             id=key,
+            message=message.get("id"),
+            request=row.get("requestId"),
             row=number,
             prompt=prompt if held else Prompt(()),
             agent=chain.name,
@@ -132,15 +172,12 @@ class Transcript:
             session=str(row.get("sessionId") or PurePath(self.file.name).stem),
             project=_last_part(row.get("cwd")),
             model=str(message.get("model") or ""),
-            started=stamp or row.get("timestamp"),
+            started=started,
             events=tuple(chain.events),
             evidence=Evidence.RECONSTRUCTED if held else Evidence.USAGE_ONLY,
             effort=row.get("effort"),
             cost=row.get("costUSD"),
         )
-        chain.events = []
-        self.counted.add(key)
-        self.ledger.call()
 
     def _user(self, number: int, row: Mapping[str, Any], size: int) -> str:
         """A message to the model: something a person said, or the results of tools. Returns the kind of row."""
@@ -155,8 +192,9 @@ class Transcript:
                 self.started_by[str(result["agentId"])] = chain.name
         elif not row.get("isCompactSummary"):
             self._said(chain, content, row, stepped_back)
-        parts = self._parts(number, row, size, not chain.inputs, count_of(content))
-        chain.take(parts, uuid, row.get("timestamp"))
+        count = count_of(content)
+        parts = self._parts(number, row, size, not chain.inputs, count, 0)
+        chain.take(parts, count, uuid, row.get("timestamp"))
         return "user"
 
     def _said(self, chain: Chain, content: Any, row: Mapping[str, Any], stepped_back: bool) -> None:
@@ -198,8 +236,8 @@ class Transcript:
             chain.event("resume")
         if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:
             chain.stand_at(row.get("parentUuid"))
-            parts = self._parts(number, row, size, not chain.inputs, 1)
-            chain.take(parts, row["uuid"], row.get("timestamp"))
+            parts = self._parts(number, row, size, not chain.inputs, 1, 0)
+            chain.take(parts, 1, row["uuid"], row.get("timestamp"))
         else:
             chain.pass_on(row["uuid"], row.get("parentUuid"))
         return name
