@@ -1,0 +1,69 @@
+"""Files of a git revision, through git's plumbing: arguments in a list, no shell, nothing checked out."""
+
+import subprocess
+from pathlib import PurePosixPath
+
+from hitledger.errors import NothingToReadError, UsageError
+
+PREFIX = "git:"
+SECONDS = 30
+MAX_BYTES = 32 * 2**20
+
+
+def parse(spec: str) -> tuple[str, str]:
+    """`git:REV:PATH` as (REV, PATH). Raises UsageError."""
+    revision, separator, path = spec.removeprefix(PREFIX).partition(":")
+    clean = PurePosixPath(path)
+    if not separator or not revision or not path or revision.startswith("-") or clean.is_absolute():
+        raise UsageError(f"{spec}: give git:REVISION:PATH, with PATH relative to the working folder")
+    return revision, str(clean)
+
+
+def read(revision: str, path: str) -> dict[str, str]:
+    """The text of a file, or of all files below a folder, by path. Raises NothingToReadError, UsageError."""
+    shown = f"{PREFIX}{revision}:{path}"
+    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", what=shown).strip()
+    listing = _git("ls-tree", "-r", "-z", "--full-name", commit.decode(), "--", path, what=shown)
+    found: dict[str, str] = {}
+    prefix = _git("rev-parse", "--show-prefix", what=shown).decode().strip()
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, name = entry.partition(b"\t")
+        mode, kind, digest = head.split()
+        if kind == b"blob" and mode != b"120000":  # a link could point anywhere
+            relative = name.decode(errors="surrogateescape").removeprefix(prefix)
+            found[relative] = _text(digest.decode(), shown)
+    if not found:
+        raise NothingToReadError(f"{shown}: no such file in that revision")
+    return found
+
+
+def has(revision: str, path: str) -> bool:
+    """Whether a revision holds the path."""
+    try:
+        return bool(read(revision, path))
+    except NothingToReadError:
+        return False
+
+
+def _text(digest: str, shown: str) -> str:
+    size = int(_git("cat-file", "-s", digest, what=shown))
+    if size > MAX_BYTES:
+        raise NothingToReadError(f"{shown}: larger than {MAX_BYTES // 2**20} MiB")
+    try:
+        return _git("cat-file", "blob", digest, what=shown).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{shown}: not UTF-8 text") from error
+
+
+def _git(*arguments: str, what: str) -> bytes:
+    command = ["git", "--no-pager", "--literal-pathspecs", *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+    except FileNotFoundError as error:
+        raise UsageError(f"{what}: git is not installed") from error
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"{what}: git did not answer within {SECONDS} s") from error
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().rsplit("\n", 1)[-1]
+        raise NothingToReadError(f"{what}: git finds no such revision or file{f' ({reason})' if reason else ''}")
+    return done.stdout

@@ -1,0 +1,83 @@
+"""What the user names as baseline or candidate, as material: a file, a folder, a git revision of either, a renderer."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hitledger.check import gitfiles
+from hitledger.check.material import Material, material_of_text, material_of_value
+from hitledger.check.render import Place, is_target, render
+from hitledger.errors import NothingToReadError, UsageError
+
+MAX_FILE_BYTES = 32 * 2**20
+MAX_FILES = 500
+SUFFIXES = frozenset({".md", ".txt", ".json", ".prompt", ".jinja", ".j2", ".xml"})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The parts of one side. `renders` are (condition, what was rendered) of a renderer."""
+
+    spec: str
+    parts: tuple[Material, ...]
+    renders: tuple[tuple[str, Material], ...] = ()
+
+    @property
+    def rendered(self) -> bool:
+        """Whether a renderer made it."""
+        return bool(self.renders)
+
+
+def load(spec: str, place: Place) -> Source:
+    """Raises NothingToReadError where nothing is there, UsageError where it is no prompt, RenderError."""
+    if spec.startswith(gitfiles.PREFIX):
+        revision, path = gitfiles.parse(spec)
+        return Source(spec, _materials(gitfiles.read(revision, path), path))
+    path_here = Path(spec)
+    if path_here.is_dir():
+        return Source(spec, _materials(_folder(path_here), spec))
+    if path_here.exists():
+        return Source(spec, (material_of_text(_read(path_here, spec), "", spec),))
+    if is_target(spec):
+        return _rendered(spec, place)
+    raise NothingToReadError(f"{spec}: no such file or folder, and no git:REV:PATH or module:function")
+
+
+def _rendered(spec: str, place: Place) -> Source:
+    found = render(spec, place)
+
+    def material(value: object) -> Material:
+        return material_of_value(value, "", found.file or spec, "", found.line)
+
+    return Source(spec, (material(found.reference),), tuple((r.condition, material(r.value)) for r in found.others))
+
+
+def _materials(files: dict[str, str], root: str) -> tuple[Material, ...]:
+    """One part a file. Files of a folder are named by their path in it, a file alone has no name."""
+    if list(files) == [root]:
+        return (material_of_text(files[root], "", root),)
+    chosen = {path: text for path, text in files.items() if Path(path).suffix in SUFFIXES}
+    if not chosen:
+        raise NothingToReadError(f"{root}: no prompt files ({', '.join(sorted(SUFFIXES))})")
+    prefix = root.rstrip("/") + "/"
+    return tuple(material_of_text(text, path.removeprefix(prefix), path) for path, text in sorted(chosen.items()))
+
+
+def _folder(folder: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink():
+            found[path.as_posix()] = _read(path, path.as_posix())
+        if len(found) > MAX_FILES:
+            raise UsageError(f"{folder}: more than {MAX_FILES} prompt files")
+    return found
+
+
+def _read(path: Path, shown: str) -> str:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise UsageError(f"{shown}: larger than {MAX_FILE_BYTES // 2**20} MiB")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise NothingToReadError(f"{shown}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{shown}: not UTF-8 text") from error

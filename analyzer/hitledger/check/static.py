@@ -1,0 +1,37 @@
+"""The static part: is the prefix stable, are the marks right, does the order of the parts cost reads. Needs no logs."""
+
+from dataclasses import dataclass
+
+from hitledger.check.breakpoints import mark_findings
+from hitledger.check.findings import CheckFinding, in_order
+from hitledger.check.order import Move, advice
+from hitledger.check.sources import Source
+from hitledger.check.stability import first_unstable, unstable, unstable_segments
+from hitledger.check.suspects import suspects
+from hitledger.tokens import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """What one side shows by itself. `volatile`: text that changes or looks as if it did; `marks`: cache marks."""
+
+    volatile: tuple[CheckFinding, ...]
+    marks: tuple[CheckFinding, ...]
+    move: Move | None
+
+
+def examine(source: Source, counter: TokenCounter) -> Static:
+    """Judge every part of a side. What a renderer shows to change is not guessed at again."""
+    volatile: list[CheckFinding] = []
+    marks: list[CheckFinding] = []
+    move: Move | None = None
+    for part in source.parts:
+        changing: frozenset[int] = frozenset()
+        if source.rendered:
+            volatile += unstable(part, source.renders)
+            changing = unstable_segments(part, source.renders)
+            move = advice(part, first_unstable(part, source.renders), changing, counter)
+        else:
+            volatile += suspects(part)
+        marks += mark_findings(part, changing, counter)
+    return Static(in_order(volatile), in_order(marks), move)

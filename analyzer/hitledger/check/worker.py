@@ -1,0 +1,84 @@
+"""Runs alone, in a process of its own: calls a renderer twice and writes what came of it. Never imported."""
+
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import random
+import socket
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import time_machine
+
+CALLS = 2
+MAX_MESSAGE = 2000
+
+
+def load(target: str) -> tuple[ModuleType, Any]:
+    """`module:function` or `file.py:function`."""
+    place, _, name = target.rpartition(":")
+    if place.endswith(".py"):
+        path = Path(place)
+        sys.path.insert(0, str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{place} cannot be imported")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(place)
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    return module, found
+
+
+def line_of(function: Any) -> tuple[str, int]:
+    """Where the function stands; its module's text is read by the caller."""
+    plain = inspect.unwrap(function)
+    try:
+        return inspect.getsourcefile(plain) or "", inspect.getsourcelines(plain)[1]
+    except (OSError, TypeError):
+        return "", 1
+
+
+def rendered(target: str) -> dict[str, Any]:
+    """The values as JSON texts, or what went wrong."""
+    try:
+        _, function = load(target)
+        file, line = line_of(function)
+        values = [function() for _ in range(CALLS)]
+    except SystemExit as error:
+        return {"failure": f"the renderer exits (code {error.code!r})"}
+    except BaseException as error:  # noqa: BLE001 - whatever the renderer raises is what the user has to see
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f" at {Path(last.filename).name}:{last.lineno}" if last.filename != __file__ else ""
+        return {"failure": f"the renderer raises {type(error).__name__}: {error}{place}"[:MAX_MESSAGE]}
+    try:
+        texts = [json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"failure": f"the renderer gives something that is not JSON: {error}"[:MAX_MESSAGE]}
+    return {"values": texts, "file": file, "line": line}
+
+
+def main() -> None:
+    """Arguments: the request as JSON, and the file that takes the answer."""
+    request = json.loads(sys.argv[1])
+    random.seed(request["seed"])
+    if request["host"]:
+        socket.gethostname = lambda: str(request["host"])
+    with time_machine.travel(request["time"], tick=False):
+        answer = rendered(request["target"])
+    Path(request["answer"]).write_text(json.dumps(answer), encoding="utf-8")
+    sys.stdout.flush()
+    os._exit(0)  # threads and exit handlers of the renderer are not waited for
+
+
+if __name__ == "__main__":
+    main()
