@@ -9,7 +9,7 @@ Cache, scheduler and runner do the work; this loop moves tokens between them and
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from hitledger_replay.engine.live import Clock, LiveSequence
 from hitledger_replay.engine.probe import layer_peaks, layer_shapes
 from hitledger_replay.engine.request import Request, RequestResult
 from hitledger_replay.engine.runner import Runner
+from hitledger_replay.engine.salting import salted
 from hitledger_replay.engine.sampling import Sampler
 from hitledger_replay.engine.scheduler import Scheduler
 from hitledger_replay.engine.store import KVStore
@@ -103,8 +104,7 @@ class Engine:
         if not request.prompt:
             raise ReplayError(f"request {request.id} has an empty prompt")
         clock = Clock(time.perf_counter())
-        identity = self.identity if not request.salt else replace(self.identity, salt=request.salt)
-        root = root_hash(identity)
+        root = root_hash(salted(self.identity, request.salt))
         sequence = Sequence(request.id, request.prompt, root=root, block_size=self.options.block_size)
         clock.lookup = time.perf_counter() - clock.arrived
         live = LiveSequence(request, sequence, Sampler(request.sampling), clock)

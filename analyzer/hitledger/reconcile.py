@@ -1,0 +1,96 @@
+"""The four columns of the ledger side by side: ideal, expected, measured, reported, call by call.
+
+On an engine expected and measured must be equal, token for token: a difference is a fault of ours, never of the user.
+The audit's expectation follows the provider's rule and its own token counts, so it stands beside the engine's and is
+not compared with what the engine measured.
+"""
+
+from dataclasses import dataclass
+
+from hitledger.errors import HitledgerError
+from hitledger.measurement import CallMeasurement, Measurement
+from hitledger.results import Audit, Break, CallResult
+
+
+class UnreconciledError(HitledgerError):
+    """Expected and measured differ: the engine or the rule we have for it is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciledCall:
+    """One call. The first four figures are in the engine's tokens, the `provider_*` ones in the log's."""
+
+    id: str
+    session: str
+    prompt_tokens: int
+    ideal: int
+    expected: int
+    measured: int
+    provider_prompt: int | None
+    provider_ideal: int | None
+    provider_expected: int | None
+    reported: int | None
+    recomputed: int
+    cause: str | None  # of the break the audit found in this call
+    only_at_provider: bool  # the audit found a break, the engine lost nothing: lifetime, model, account, key, marks
+    lost_ms: float | None  # time to first token with the break minus without it
+
+    @property
+    def equal(self) -> bool:
+        """Whether the engine did what its rule says."""
+        return self.expected == self.measured
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """All calls of the measurement, in its order."""
+
+    calls: tuple[ReconciledCall, ...]
+    only_in_audit: tuple[str, ...]  # ids that were not replayed
+    only_in_measurement: tuple[str, ...]
+
+    @property
+    def unequal(self) -> tuple[ReconciledCall, ...]:
+        """Calls whose measured reuse is not what the rule gives."""
+        return tuple(call for call in self.calls if not call.equal)
+
+    def require_equal(self) -> None:
+        """Raise UnreconciledError naming the first differences."""
+        if self.unequal:
+            shown = ", ".join(f"{c.id}: expected {c.expected}, measured {c.measured}" for c in self.unequal[:5])
+            raise UnreconciledError(
+                f"{len(self.unequal)} of {len(self.calls)} calls were not reused as the engine's rule says ({shown}); "
+                "this is a fault in hitledger or in the rule of that engine"
+            )
+
+
+def reconcile(measurement: Measurement, audit: Audit | None = None) -> Reconciliation:
+    """Join by call id. Without an audit the provider's columns are those the replay took from the log."""
+    audited = {call.id: call for call in audit.calls} if audit else {}
+    breaks = {item.call: item for item in audit.breaks} if audit else {}
+    measured = {call.id for call in measurement.calls}
+    return Reconciliation(
+        tuple(_joined(call, audited.get(call.id), breaks.get(call.id)) for call in measurement.calls),
+        tuple(call_id for call_id in audited if call_id not in measured),
+        tuple(call.id for call in measurement.calls if audit and call.id not in audited),
+    )
+
+
+def _joined(call: CallMeasurement, audited: CallResult | None, found: Break | None) -> ReconciledCall:
+    without = call.ttft_without_break_ms
+    return ReconciledCall(
+        id=call.id,
+        session=call.session,
+        prompt_tokens=call.prompt_tokens,
+        ideal=call.ideal_cached_tokens,
+        expected=call.expected_cached_tokens,
+        measured=call.measured_cached_tokens,
+        provider_prompt=audited.input_tokens if audited else None,
+        provider_ideal=audited.ideal_cache_read_tokens if audited else None,
+        provider_expected=audited.expected_cache_read_tokens if audited else None,
+        reported=audited.cache_read_tokens if audited else call.reported_cache_read_tokens,
+        recomputed=call.recomputed_tokens,
+        cause=found.cause if found else None,
+        only_at_provider=found is not None and call.recomputed_tokens == 0,
+        lost_ms=call.ttft_ms - without if call.ttft_ms is not None and without is not None else None,
+    )

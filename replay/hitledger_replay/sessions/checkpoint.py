@@ -1,0 +1,73 @@
+"""Finished calls on disk while a replay runs, so that a stopped one goes on where it was.
+
+One JSON line a call, behind a line that says which replay it is; a line that was cut off is dropped. The keys and
+values themselves are not kept: going on computes the finished prompts once more, untimed.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from hitledger.measurement import CallMeasurement
+
+VERSION = 1
+
+
+class Checkpoint:
+    """Rows by run and call id. Without a path nothing is kept."""
+
+    def __init__(self, path: Path | None, fingerprint: str) -> None:
+        """A file of another replay is overwritten."""
+        self._path = path
+        self._rows: dict[tuple[int, str], CallMeasurement] = {}
+        header = json.dumps({"hitledger_replay": VERSION, "fingerprint": fingerprint}, sort_keys=True)
+        if path is None:
+            return
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        if lines and lines[0] == header:
+            for line in lines[1:]:
+                self._read(line)
+        rows = (self._line(run, row) for (run, _), row in self._rows.items())
+        path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def find(self, run: int, call_id: str) -> CallMeasurement | None:
+        """What an earlier, stopped replay measured."""
+        return self._rows.get((run, call_id))
+
+    def add(self, run: int, row: CallMeasurement) -> None:
+        """Keep a finished call; flushed at once."""
+        if self._path is None or (run, row.id) in self._rows:
+            return
+        self._rows[run, row.id] = row
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(self._line(run, row) + "\n")
+
+    def remove(self) -> None:
+        """The replay is complete."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _line(self, run: int, row: CallMeasurement) -> str:
+        return msgspec.json.encode({"run": run, "call": row}, order="sorted").decode()
+
+    def _read(self, line: str) -> None:
+        try:
+            content = msgspec.json.decode(line)
+            row = msgspec.convert(content["call"], CallMeasurement)
+            self._rows[int(content["run"]), row.id] = row
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+            return
+
+
+def fingerprint_of(parts: Iterable[object]) -> str:
+    """Equal for the same calls under the same options."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(repr(part).encode(errors="surrogatepass") + b"\0")
+    return digest.hexdigest()

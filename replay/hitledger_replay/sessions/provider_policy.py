@@ -1,0 +1,43 @@
+"""`--policy NAME`: let the engine's cache behave like a provider's in what an engine alone would never show.
+
+A local engine keeps a block until it needs the room, whatever the model, account or hour. With a policy, entries die
+after the provider's lifetime (on the virtual clock of the log), calls of another model, account or route meet another
+cache, and prompts below the model's minimum leave nothing. Look-back and marks are not simulated: the engine reads any
+prefix. Rules and minimums are the dated ones of the audit.
+"""
+
+from dataclasses import dataclass
+
+from hitledger.errors import UsageError
+from hitledger.expect import key_of, rule_of
+from hitledger.policies.rules import Rules
+from hitledger.types import Call
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderPolicy:
+    """`seconds` is how long an entry lives after its last use."""
+
+    name: str
+    provider: str
+    seconds: int
+
+    def partition(self, call: Call) -> str:
+        """Calls with different partitions share nothing."""
+        return "|".join(key_of(call))
+
+    def minimum(self, call: Call, rules: Rules) -> int:
+        """Prompts of fewer tokens leave nothing; 0 where no minimum is known."""
+        rule = rule_of(call, rules)
+        return rule.minimum(call.model) if rule is not None else 0
+
+
+def parse_policy(name: str) -> ProviderPolicy:
+    """`PROVIDER-LIFETIME`, like anthropic-5m, anthropic-1h, openai-10m. Raises UsageError."""
+    provider, separator, lifetime = name.rpartition("-")
+    number, unit = lifetime[:-1], lifetime[-1:]
+    if not separator or not provider or unit not in UNITS or not number.isdigit() or int(number) == 0:
+        raise UsageError(f"--policy {name}: give PROVIDER-LIFETIME, such as anthropic-5m, anthropic-1h or openai-10m")
+    return ProviderPolicy(name, provider, int(number) * UNITS[unit])

@@ -1,0 +1,172 @@
+"""`hitledger replay LOGS`: calls -> plan -> engine -> measurement."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+
+import torch
+
+from hitledger.measurement import MEASUREMENT_VERSION, CallMeasurement, Measurement, UnreplayedCall
+from hitledger.types import Call
+from hitledger_replay.cache import OnEvent
+from hitledger_replay.engine.attention.choose import choose_backend, choose_device
+from hitledger_replay.engine.engine import Engine, EngineOptions
+from hitledger_replay.engine.probe import layer_shapes
+from hitledger_replay.errors import ReplayError
+from hitledger_replay.models.load import load_model
+from hitledger_replay.models.loaded import LoadedModel
+from hitledger_replay.sessions.calibrate import calibrate
+from hitledger_replay.sessions.checkpoint import Checkpoint, fingerprint_of
+from hitledger_replay.sessions.demand import require_context, scale_to_fit, survey
+from hitledger_replay.sessions.eventlog import EventLog
+from hitledger_replay.sessions.loop import SessionEngine, SessionReplay
+from hitledger_replay.sessions.memory import Demand, memory_ledger, require_room
+from hitledger_replay.sessions.options import Mode, ReplayOptions
+from hitledger_replay.sessions.plan import ReplayPlan
+from hitledger_replay.sessions.planengine import PlanEngine
+from hitledger_replay.sessions.prometheus import prometheus_text
+from hitledger_replay.sessions.render import PromptRenderer, Target
+from hitledger_replay.sessions.runs import combined
+from hitledger_replay.sessions.ttft import TtftModel, TtftSample, fit
+
+Progress = Callable[[int, int], None]  # calls done, calls in all
+
+ENGINE = "hitledger"
+CALIBRATION_TOKENS = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What all runs share."""
+
+    options: ReplayOptions
+    loaded: LoadedModel
+    plan: ReplayPlan
+    demand: Demand
+    samples: tuple[TtftSample, ...]
+    ttft: TtftModel
+
+    @property
+    def lifetime(self) -> float | None:
+        return float(self.options.policy.seconds) if self.options.policy else None
+
+
+def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None = None) -> Measurement:
+    """Replay `calls`, whose ids are unique. Raises ReplayError; what was finished is in the checkpoint then."""
+    loaded = load_model(options.model, choose_device(options.device), allow_network=options.allow_network)
+    setting = _prepared(calls, options, loaded)
+    fingerprint = fingerprint_of((replace(options, checkpoint=None), setting.plan.scale, *calls))
+    checkpoint = Checkpoint(options.checkpoint, fingerprint)
+    try:
+        measurement = _run(setting, checkpoint, progress)
+    except KeyboardInterrupt as error:
+        kept = "run the same command again to go on" if options.checkpoint else "give --json FILE to keep what is done"
+        raise ReplayError(f"stopped after {len(checkpoint)} calls; {kept}") from error
+    checkpoint.remove()
+    return measurement
+
+
+def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel) -> _Setting:
+    """Everything that can fail for want of room or context fails here, before anything is computed."""
+    target = Target(loaded.tokenizer, loaded.vocabulary_size, loaded.chat_template, loaded.special_tokens)
+    lifetime = float(options.policy.seconds) if options.policy else None
+
+    def planned(scale: float) -> tuple[ReplayPlan, Demand]:
+        plan = ReplayPlan(calls, PromptRenderer(target, options.render), loaded.vocabulary_size, options.policy, scale)
+        return plan, survey(plan, options.block_size, lifetime)
+
+    plan, demand = planned(options.scale or 1.0)
+    if options.scale is None and scale_to_fit(demand, loaded.max_tokens) < 1:
+        plan, demand = planned(scale_to_fit(demand, loaded.max_tokens))
+    token_bytes = _token_bytes(loaded, options.kv_dtype)
+    if options.mode is not Mode.PLAN:
+        require_context(demand, loaded.max_tokens, loaded.name)
+        require_room(demand, options.block_size, token_bytes, loaded.model.device)
+    samples = _calibration(loaded, options, demand)
+    return _Setting(options, loaded, plan, demand, samples, fit(samples))
+
+
+def _token_bytes(loaded: LoadedModel, kv_dtype: str) -> int:
+    elements = sum(shape.elements for shape in layer_shapes(loaded.model))
+    own = int(next(loaded.model.parameters()).element_size())
+    return elements * {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}.get(kv_dtype, own)
+
+
+def _calibration(loaded: LoadedModel, options: ReplayOptions, demand: Demand) -> tuple[TtftSample, ...]:
+    longest = min(loaded.max_tokens, CALIBRATION_TOKENS, max(64, demand.longest_tokens))
+    blocks = 2 * (longest // options.block_size + 2) + 2
+    return calibrate(_engine(loaded, options, blocks, None), loaded.vocabulary_size, longest)
+
+
+def _engine(loaded: LoadedModel, options: ReplayOptions, num_blocks: int, on_event: OnEvent | None) -> Engine:
+    return Engine(
+        loaded.model,
+        EngineOptions(num_blocks, options.block_size, options.kv_dtype),
+        identity=loaded.identity,
+        backend=choose_backend(loaded.model.device, options.attention),
+        on_event=on_event,
+    )
+
+
+def _run(setting: _Setting, checkpoint: Checkpoint, progress: Progress | None) -> Measurement:
+    options, runs = setting.options, []
+    unreplayed: list[UnreplayedCall] = []
+    with ExitStack() as stack:
+        for number in range(options.num_runs):
+            listener: OnEvent | None = None
+            if options.events is not None and number == 0:
+                listener = EventLog(stack.enter_context(options.events.open("w", encoding="utf-8")), options.block_size)
+            replay = _session_replay(setting, listener)
+            rows: list[CallMeasurement] = []
+            for row in replay.run(setting.plan, partial(checkpoint.find, number)):
+                if isinstance(row, CallMeasurement):
+                    checkpoint.add(number, row)
+                    rows.append(row)
+                elif number == 0:
+                    unreplayed.append(row)
+                if progress:
+                    progress(
+                        number * len(setting.plan) + len(rows) + len(unreplayed), options.num_runs * len(setting.plan)
+                    )
+            runs.append(rows)
+    calls = combined(runs)
+    if options.metrics is not None:
+        options.metrics.write_text(prometheus_text(replay.engine.cache, calls, setting.loaded.name), encoding="utf-8")
+    return _measurement(setting, replay, calls, tuple(unreplayed))
+
+
+def _session_replay(setting: _Setting, on_event: OnEvent | None) -> SessionReplay:
+    options, loaded = setting.options, setting.loaded
+    engine: SessionEngine
+    if options.mode is Mode.PLAN:
+        engine = PlanEngine(setting.demand.num_blocks, options.block_size, loaded.identity, on_event)
+        return SessionReplay(engine, lifetime=setting.lifetime, ttft=setting.ttft)
+    engine = _engine(loaded, options, setting.demand.num_blocks, on_event)
+    token_bytes = engine.store.block_bytes // options.block_size
+    return SessionReplay(engine, lifetime=setting.lifetime, token_bytes=token_bytes, ttft=setting.ttft)
+
+
+def _measurement(
+    setting: _Setting, replay: SessionReplay, calls: tuple[CallMeasurement, ...], unreplayed: tuple[UnreplayedCall, ...]
+) -> Measurement:
+    options, loaded, engine = setting.options, setting.loaded, replay.engine
+    device = loaded.model.device
+    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else f", {torch.cuda.get_device_name()}"
+    return Measurement(
+        schema_version=MEASUREMENT_VERSION,
+        engine=ENGINE,
+        model=loaded.name,
+        model_note=loaded.note,
+        device=f"{device.type}{threads if device.type != 'mps' else ''}",
+        mode=options.mode.value,
+        kv_dtype=options.kv_dtype,
+        block_size=options.block_size,
+        concurrency=1,
+        policy=options.policy.name if options.policy else None,
+        scale=setting.plan.scale,
+        calls=calls,
+        unreplayed=unreplayed,
+        ttft_model=setting.ttft.as_value(setting.samples),
+        memory=memory_ledger(engine, replay.peak_tokens, replay.peak_slots) if isinstance(engine, Engine) else None,
+    )
