@@ -7,7 +7,6 @@ from enum import StrEnum
 from hitledger.errors import HitledgerError, UsageError
 from hitledger.results import Audit
 
-
 LARGEST = 10**18
 
 

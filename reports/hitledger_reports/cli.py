@@ -71,10 +71,15 @@ def audit(
 @app.command()
 def explain(
     code: Annotated[str | None, typer.Argument(help="A cause code, such as system.volatile_time.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="All of them as a page.")] = False,
 ) -> None:
     """Say what a cause is, how it is recognised and how it is mended; without a code, list all."""
     from hitledger.causes.catalogue import catalogue, cause
+    from hitledger_reports import causes_page
 
+    if markdown:
+        print(causes_page.render(), end="")
+        return
     if code is None:
         for entry in catalogue().values():
             print(f"{entry.code:30} {entry.what}")

@@ -1,0 +1,79 @@
+"""What the documentation lists is what the program has."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from typer.main import get_command
+
+from hitledger.causes.catalogue import catalogue
+from hitledger.errors import HitledgerError, NothingToReadError, UsageError
+from hitledger.results import Audit, Break, CallResult, Finding
+from hitledger_reports import causes_page
+from hitledger_reports.cli import app
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def text(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_every_command_is_documented_and_has_help() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    listed = set(re.findall(r"^\| `(\w+)` \|", text("commands.md"), re.MULTILINE))
+    assert listed == set(commands)
+    assert all(command.help for command in commands.values())
+
+
+def test_every_cause_is_documented() -> None:
+    assert text("causes.md") == causes_page.render()
+
+
+def test_causes_are_complete() -> None:
+    for entry in catalogue().values():
+        assert entry.what.endswith(".")
+        assert entry.seen.endswith(".")
+        assert entry.fix.endswith(".")
+        assert entry.detected in ("log", "engine", "named")
+
+
+def test_every_cause_in_the_code_has_an_entry() -> None:
+    found: set[str] = set()
+    for path in (ROOT / "analyzer" / "hitledger" / "causes").glob("*.py"):
+        found |= set(re.findall(r'Diagnosis\(\s*"([a-z_.]+)"', path.read_text()))
+    assert len(found) > 30
+    assert found <= set(catalogue())
+
+
+@pytest.mark.parametrize("struct", [Audit, CallResult, Break, Finding])
+def test_every_field_of_the_json_is_documented(struct: type[msgspec.Struct]) -> None:
+    page = text("json.md")
+    for field in struct.__struct_fields__:
+        assert re.search(rf"[` ,]{field}[`, ]", page), field
+
+
+def test_exit_codes_are_documented() -> None:
+    codes = set(map(int, re.findall(r"^\| (\d) \|", text("commands.md"), re.MULTILINE)))
+    assert codes == {0, 4, HitledgerError.exit_code, UsageError.exit_code, NothingToReadError.exit_code}
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
+def test_links_between_pages_lead_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(name)):
+        assert (DOCS / target).exists(), target
+
+
+def test_an_unknown_cause_is_refused_with_a_hint() -> None:
+    command = [sys.executable, "-c", "from hitledger_reports.cli import main; main()", "explain", "system.volatile"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 2
+    assert "did you mean" in done.stderr
