@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hitledger.causes.catalogue import catalogue
+from hitledger.measurement import CallMeasurement, Measurement
 from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Certainty, Kind
 from hitledger_reports.view.break_pages import break_page
@@ -248,7 +249,7 @@ def test_a_long_session_keeps_its_breaks_and_counts_the_rest() -> None:
 def test_break_page_shows_the_segment_that_differs() -> None:
     audit = shop()
     by_id = {one.id: one for one in audit.calls}
-    page = break_page(2, audit, by_id, Prompts(by_id), 2)
+    page = break_page(2, audit, by_id, context(audit), 2)
     assert [(row.before, row.verdict) for row in page.segments] == [
         ("tools[0] (tool definition)", "same"),
         ("system[0] (system)", "differs"),
@@ -264,7 +265,7 @@ def test_sketches_are_of_causes_in_the_catalogue() -> None:
     assert set(fixes()) <= set(catalogue())
     audit = shop()
     by_id = {one.id: one for one in audit.calls}
-    page = break_page(1, audit, by_id, Prompts(by_id), 2)
+    page = break_page(1, audit, by_id, context(audit), 2)
     assert page.sketch is not None
     assert 'ttl: "1h"' in page.sketch.after
 
@@ -281,6 +282,31 @@ def test_an_estimated_bill_is_said_everywhere() -> None:
     assert (page.break_pages[0].paid, page.break_pages[0].view.cost) == ("~$0.0263", "$0.0172")
     days = next(view for view in page.sums if view.name == "by_day")
     assert [cell.text for cell in days.rows[0]][6:9] == ["~500", "0 %", "~$0.0263"]
+
+
+def test_a_replay_fills_the_fourth_column() -> None:
+    measured = CallMeasurement(
+        id="c2", session="s-aaaa", agent="main", prompt_tokens=15_000, output_tokens=500, ideal_cached_tokens=13_504,
+        expected_cached_tokens=2_000, measured_cached_tokens=2_000, reported_cache_read_tokens=2_000,
+        recomputed_tokens=11_504, reasons={}, cached_by_tier={}, reused_bytes=None, copied_blocks=0, tail_slots=0,
+        provenance="text", certainty=Certainty.CALIBRATED, note="", ttft_ms=1_234.56, ttft_without_break_ms=98.7,
+    )  # fmt: skip
+    replay = Measurement(
+        schema_version=1, engine="paged", model="tiny", model_note="", device="cpu", mode="serial", kv_dtype="fp32",
+        block_size=16, concurrency=1, policy=None, scale=1.0, calls=(measured,), unreplayed=(),
+    )  # fmt: skip
+    column = overview(shop(), replay).columns[3]
+    assert (column.tokens, column.share) == ("≈2,000", "≈13.3 %")
+    assert column.meaning == (
+        "reused by paged with tiny, in its own tokens; 1 of 10 calls replayed, all as the engine's rule says"
+    )
+    page = report(shop(), measurement=replay)
+    words = (
+        "engine: ≈2,000 of ≈15,000 reused, ≈2,000 by its rule, first token after 1,234.6 ms (98.7 ms without the break)"
+    )
+    assert page.break_pages[1].measured == words
+    assert page.break_pages[0].measured == ""
+    assert words in "".join(row.details for lane in page.session_pages[0].lanes for row in lane.rows)
 
 
 def test_limits_are_said() -> None:

@@ -177,10 +177,12 @@ def report(
     since: Annotated[str | None, typer.Option(help="First day or time (UTC) to count.")] = None,
     until: Annotated[str | None, typer.Option(help="Last day to count, or the time (UTC) to stop at.")] = None,
     compare: Annotated[bool, typer.Option("--compare", help="OLD.json NEW.json: better or worse.")] = False,
+    measured: Annotated[str | None, typer.Option(metavar="FILE", help="A replay of this audit, from --json.")] = None,
     show_secrets: Annotated[bool, typer.Option("--show-secrets", help="Do not redact again.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing.")] = False,
 ) -> None:
     """Show audits again: in the terminal, as a page, as Markdown, as tables."""
+    from hitledger import measurement
     from hitledger.results import load
     from hitledger_reports import combine, publish
 
@@ -188,7 +190,8 @@ def report(
         raise UsageError("--compare takes two audits: OLD.json NEW.json")
     start = combine.instant(since, "--since") if since else None
     end = combine.until(until) if until else None
-    outputs = publish.Outputs(html, markdown, csv, parquet, by, quiet, show_secrets)
+    replayed = measurement.load(measured) if measured else None
+    outputs = publish.Outputs(html, markdown, csv, parquet, by, quiet, show_secrets, replayed)
     if compare:
         old, new = (combine.between(load(path), start, end) for path in audits)
         publish.publish_comparison(old, new, outputs)

@@ -10,14 +10,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from hitledger.errors import HitledgerError
+from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger_reports.compare import Comparison
 from hitledger_reports.view.report import Progress, report
 
 
-def render(audit: Audit, show_secrets: bool = False, progress: Progress | None = None) -> str:
+def render(
+    audit: Audit,
+    show_secrets: bool = False,
+    progress: Progress | None = None,
+    measurement: Measurement | None = None,
+) -> str:
     """The page as a string. Same audit, same string."""
-    page = report(audit, show_secrets, progress)
+    page = report(audit, show_secrets, progress, measurement)
     return _environment().get_template("report.html").render(report=page, **_assets())
 
 
@@ -26,9 +32,15 @@ def render_comparison(comparison: Comparison) -> str:
     return _environment().get_template("comparison.html").render(comparison=comparison, **_assets())
 
 
-def write(audit: Audit, path: str, show_secrets: bool = False, progress: Progress | None = None) -> None:
+def write(
+    audit: Audit,
+    path: str,
+    show_secrets: bool = False,
+    progress: Progress | None = None,
+    measurement: Measurement | None = None,
+) -> None:
     """Write the page. Raises HitledgerError where the file cannot be written."""
-    save(render(audit, show_secrets, progress), path)
+    save(render(audit, show_secrets, progress, measurement), path)
 
 
 def save(content: str, path: str) -> None:

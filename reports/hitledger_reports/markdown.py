@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.compare import Change, Comparison
@@ -18,9 +19,9 @@ ROWS = 20
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#+!|~$&^])")
 
 
-def render(audit: Audit, by: By = By.CAUSE, show_secrets: bool = False) -> str:
+def render(audit: Audit, by: By = By.CAUSE, show_secrets: bool = False, measurement: Measurement | None = None) -> str:
     """The report as a string. Same audit, same string."""
-    head = overview(audit)
+    head = overview(audit, measurement)
     lines = [f"## Prompt cache: {head.scope}", "", head.period, ""]
     lines += _rows(("Figure", "Value", ""), [(one.label, f"**{one.value}**", one.note) for one in head.figures], "lrl")
     if head.first:

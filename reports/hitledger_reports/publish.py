@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hitledger.errors import HitledgerError
+from hitledger.measurement import Measurement
 from hitledger.results import Audit, to_json
 from hitledger_reports import html, markdown, tables, terminal
 from hitledger_reports.compare import compare
@@ -28,17 +29,18 @@ class Outputs:
     by: By = By.CAUSE
     quiet: bool = False
     show_secrets: bool = False
+    measurement: Measurement | None = None
 
 
 def publish(audit: Audit, outputs: Outputs) -> None:
     """Print and write. Raises HitledgerError where a file cannot be written."""
     if not outputs.quiet:
-        terminal.print_audit(audit, Console(), outputs.by, outputs.show_secrets)
+        terminal.print_audit(audit, Console(), outputs.by, outputs.show_secrets, outputs.measurement)
     if outputs.html:
         with _progress(outputs.quiet) as step:
-            html.write(audit, outputs.html, outputs.show_secrets, step)
+            html.write(audit, outputs.html, outputs.show_secrets, step, outputs.measurement)
     if outputs.markdown:
-        html.save(markdown.render(audit, outputs.by, outputs.show_secrets), outputs.markdown)
+        html.save(markdown.render(audit, outputs.by, outputs.show_secrets, outputs.measurement), outputs.markdown)
     if outputs.csv:
         tables.write_csv(audit, outputs.csv, outputs.show_secrets)
     if outputs.parquet:

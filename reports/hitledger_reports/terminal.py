@@ -5,6 +5,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.compare import Comparison
@@ -25,9 +26,15 @@ _SHADES = "▁▂▃▄▅▆▇█"
 _SPARED = {"uncached_input_tokens", "output_tokens", "cache_write_tokens", "lost_tokens"}
 
 
-def print_audit(audit: Audit, console: Console, by: By = By.CAUSE, show_secrets: bool = False) -> None:
+def print_audit(
+    audit: Audit,
+    console: Console,
+    by: By = By.CAUSE,
+    show_secrets: bool = False,
+    measurement: Measurement | None = None,
+) -> None:
     """Print the report. Texts of the log are printed as text: never as markup, never raw."""
-    head = overview(audit)
+    head = overview(audit, measurement)
     blocks: list[RenderableType] = [*_headline(head)]
     worst = break_views(audit, WORST, show_secrets)
     if worst:

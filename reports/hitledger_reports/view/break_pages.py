@@ -10,8 +10,9 @@ from hitledger_reports.shown import PATH, shown
 from hitledger_reports.view.breaks import BreakView, break_view
 from hitledger_reports.view.fixes import Fix, fixes
 from hitledger_reports.view.groups import sure
+from hitledger_reports.view.measured import measured_text
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
-from hitledger_reports.view.prompts import Prompts
+from hitledger_reports.view.session_pages import Context
 from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands, usage_bands
 
 LOST_TOP, LOST_HEIGHT = 18, 4  # below the two bands
@@ -52,6 +53,7 @@ class BreakPage:
     mended: str
     expected: str
     sketch: Fix | None  # of the request before and after the fix
+    measured: str
     previous: int | None
     following: int | None
 
@@ -60,7 +62,7 @@ def break_page(
     number: int,
     audit: Audit,
     calls: dict[str, CallResult],
-    prompts: Prompts,
+    known: Context,
     pages: int,
     show_secrets: bool = False,
 ) -> BreakPage:
@@ -68,8 +70,8 @@ def break_page(
     found = audit.breaks[number - 1]
     call = calls.get(found.call)
     earlier = calls.get((call.predecessor or call.compared_with or "") if call else "")
-    before = prompts.segments(earlier) if earlier else ()
-    now = prompts.segments(call) if call else ()
+    before = known.prompts.segments(earlier) if earlier else ()
+    now = known.prompts.segments(call) if call else ()
     most = max((one.input_tokens or 0 for one in (call, earlier) if one), default=0)
     mended = call.cost - found.cost if call and call.cost is not None and found.cost is not None else None
     bill = sure(call, "cost") if call else Certainty.EXACT
@@ -82,6 +84,7 @@ def break_page(
         mended=figures.usd(mended, figures.weakest((bill, found.certainty))),
         expected=_expected(call),
         sketch=fixes().get(found.cause),
+        measured=measured_text(found.call, known.measured),
         previous=number - 1 if number > 1 else None,
         following=number + 1 if number < pages else None,
     )

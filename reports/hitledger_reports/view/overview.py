@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
 from hitledger_reports.view.groups import Sum, causes, sure, total
+from hitledger_reports.view.measured import MeasuredSum, measured_sum
 from hitledger_reports.view.paths import rectangles, scaled
 
 
@@ -67,14 +69,14 @@ class Overview:
     warnings: tuple[str, ...]
 
 
-def overview(audit: Audit) -> Overview:
+def overview(audit: Audit, measurement: Measurement | None = None) -> Overview:
     """Headline of an audit."""
     whole = total(audit)
     return Overview(
         period=_period(audit),
         scope=_scope(audit),
         figures=_figures(audit, whole),
-        columns=_columns(audit, whole),
+        columns=_columns(audit, whole, measured_sum(audit, measurement)),
         parts=_parts(audit),
         first=_first(audit),
         evidence=tuple(
@@ -138,9 +140,9 @@ def _sources(audit: Audit) -> str:
     return "from " + " and ".join(found) if found else "no call has a price"
 
 
-def _columns(audit: Audit, whole: Sum) -> tuple[LedgerColumn, ...]:
+def _columns(audit: Audit, whole: Sum, measured: MeasuredSum | None) -> tuple[LedgerColumn, ...]:
     counted = [call for call in audit.calls if call.input_tokens is not None]
-    rows: list[tuple[str, int | None, Certainty, str]] = []
+    columns: list[LedgerColumn] = []
     for name, field, meaning in (
         ("Ideal", "ideal_cache_read_tokens", "had nothing in front changed, moved or expired"),
         ("Expected", "expected_cache_read_tokens", "by the provider's published rules, for the prompts as sent"),
@@ -149,15 +151,18 @@ def _columns(audit: Audit, whole: Sum) -> tuple[LedgerColumn, ...]:
         known = [call for call in counted if getattr(call, field) is not None]
         certainty = figures.weakest(sure(call, field) for call in known)
         partial = f" ({figures.plural(len(counted) - len(known), 'call')} without)" if len(known) < len(counted) else ""
-        rows.append(
-            (name, sum(getattr(call, field) for call in known) if known else None, certainty, meaning + partial)
-        )
-    rows.append(("Measured", None, Certainty.EXACT, "on a real engine; this audit was not replayed"))
-    return tuple(
-        LedgerColumn(name, figures.count(tokens, certainty), figures.share(part, certainty), _bar(part), meaning)
-        for name, tokens, certainty, meaning in rows
-        for part in (None if tokens is None or not whole.input_tokens else tokens / whole.input_tokens,)
-    )
+        tokens = sum(getattr(call, field) for call in known) if known else None
+        columns.append(_column(name, tokens, whole.input_tokens, certainty, meaning + partial))
+    if measured is None:
+        meaning = "on a real engine; this audit was not replayed"
+        return (*columns, _column("Measured", None, 0, Certainty.EXACT, meaning))
+    last = _column("Measured", measured.tokens, measured.prompt_tokens, measured.certainty, measured.meaning)
+    return (*columns, last)
+
+
+def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, meaning: str) -> LedgerColumn:
+    part = None if tokens is None or not whole else tokens / whole
+    return LedgerColumn(name, figures.count(tokens, certainty), figures.share(part, certainty), _bar(part), meaning)
 
 
 def _bar(part: float | None) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hitledger.measurement import Measurement
 from hitledger.results import Audit, CallResult, SessionResult
 from hitledger_reports import figures
 from hitledger_reports.view import tables
@@ -65,10 +66,15 @@ class Report:
     legend: str
 
 
-def report(audit: Audit, show_secrets: bool = False, progress: Progress | None = None) -> Report:
+def report(
+    audit: Audit,
+    show_secrets: bool = False,
+    progress: Progress | None = None,
+    measurement: Measurement | None = None,
+) -> Report:
     """Results -> view. Pages for the worst breaks and the sessions that lost most; the rest is summed up."""
     by_id = {call.id: call for call in audit.calls}
-    known = context(audit)
+    known = context(audit, measurement)
     ordered = by_loss(audit)
     calls = _by_session(audit)
     paged = _paged(ordered, calls)
@@ -80,13 +86,11 @@ def report(audit: Audit, show_secrets: bool = False, progress: Progress | None =
         step(len(session_pages), number_of_pages)
     break_pages: list[BreakPage] = []
     for number in range(1, min(len(audit.breaks), BREAK_PAGES) + 1):
-        break_pages.append(
-            break_page(number, audit, by_id, known.prompts, min(len(audit.breaks), BREAK_PAGES), show_secrets)
-        )
+        break_pages.append(break_page(number, audit, by_id, known, min(len(audit.breaks), BREAK_PAGES), show_secrets))
         step(len(paged) + number, number_of_pages)
     rows = session_rows(audit, TABLE_ROWS)
     return Report(
-        overview=overview(audit),
+        overview=overview(audit, measurement),
         waterfall=waterfall(audit),
         trend=trend(audit),
         sums=tuple(view(group_table(audit, by)) for by in By if by is not By.SESSION),

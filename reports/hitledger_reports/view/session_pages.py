@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
 
+from hitledger.measurement import CallMeasurement, Measurement
 from hitledger.results import Audit, CallResult, SessionResult
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
 from hitledger_reports.view.cumulative import Cumulative, cumulative
 from hitledger_reports.view.gaps import Gap, gap
 from hitledger_reports.view.groups import sure
+from hitledger_reports.view.measured import measured_calls, measured_text
 from hitledger_reports.view.prompts import Prompts
 from hitledger_reports.view.shared_bands import Drawing, Shown, shared_bands
 from hitledger_reports.view.strips import Band, usage_bands
@@ -76,14 +78,16 @@ class Context:
     prompts: Prompts
     flags: Mapping[str, Flag]
     lost: Mapping[str, Decimal]
+    measured: Mapping[str, CallMeasurement]
 
 
-def context(audit: Audit) -> Context:
+def context(audit: Audit, measurement: Measurement | None = None) -> Context:
     """Lookups over the whole audit."""
     return Context(
         Prompts({call.id: call for call in audit.calls}),
         {found.call: Flag(number, shown(found.cause)) for number, found in enumerate(audit.breaks, 1)},
         {found.call: found.cost for found in audit.breaks if found.cost is not None},
+        measured_calls(audit, measurement),
     )
 
 
@@ -160,7 +164,7 @@ def _row(call: CallResult, most: int, kinds: Shown | None, known: Context) -> Ca
         kinds=kinds,
         read=figures.share(share),
         cost=figures.usd(call.cost, sure(call, "cost")),
-        details=_details(call),
+        details="; ".join(part for part in (_details(call), measured_text(call.id, known.measured)) if part),
         flag=known.flags.get(call.id),
     )
 
