@@ -187,6 +187,12 @@ def test_excerpt_marks_the_difference() -> None:
     assert excerpt(None, None).before is None
 
 
+def test_a_long_excerpt_keeps_its_difference() -> None:
+    found = excerpt("a" * 2_000 + "1" + "b" * 2_000, "a" * 2_000 + "2" + "b" * 2_000)
+    assert found.after is not None
+    assert found.after.differs == "2"
+
+
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_excerpt_loses_nothing(before: str, after: str) -> None:
     found = excerpt(before, after, show_secrets=True)

@@ -10,6 +10,7 @@ from hitledger.redact import REACH, redact
 NAME = 80  # characters of a name, an id or a model
 PATH = 200
 PROSE = 600
+EXCERPT = 4_200  # a window as `audit --show-text` writes it, whole: a cut would fall on the difference
 
 
 @lru_cache(maxsize=65_536)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hitledger_reports.shown import PROSE, shown
+from hitledger_reports.shown import EXCERPT, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Excerpt:
 
 def excerpt(before: str | None, after: str | None, show_secrets: bool = False) -> Excerpt:
     """Compare two windows from both ends."""
-    left = None if before is None else shown(before, PROSE, show_secrets)
-    right = None if after is None else shown(after, PROSE, show_secrets)
+    left = None if before is None else shown(before, EXCERPT, show_secrets)
+    right = None if after is None else shown(after, EXCERPT, show_secrets)
     if left is None or right is None:
         sides = [None if text is None else Side("", text, "") for text in (left, right)]
         return Excerpt(sides[0], sides[1], "")

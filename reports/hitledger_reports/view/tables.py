@@ -1,7 +1,7 @@
 """Every table of an audit, row for row."""
 
 from hitledger.results import Audit, Break, CallResult
-from hitledger_reports.shown import PATH, PROSE, shown
+from hitledger_reports.shown import EXCERPT, PATH, PROSE, shown
 from hitledger_reports.view.group_tables import group_table
 from hitledger_reports.view.groups import By
 from hitledger_reports.view.table import Column, Table, Unit, Value
@@ -63,8 +63,8 @@ def _break(found: Break, show_secrets: bool) -> tuple[Value, ...]:
         found.lost_tokens,
         found.rebilled_tokens,
         found.cost,
-        None if found.before is None else shown(found.before, PROSE, show_secrets),
-        None if found.after is None else shown(found.after, PROSE, show_secrets),
+        None if found.before is None else shown(found.before, EXCERPT, show_secrets),
+        None if found.after is None else shown(found.after, EXCERPT, show_secrets),
         None if found.provider_reason is None else shown(found.provider_reason, PATH),
         shown(found.fix, PROSE),
         found.certainty.value,
