@@ -20,6 +20,8 @@ def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
         routed = routing.diagnose(case)
         if routed is not None:
             return routed
+    if rerender is not None and case.before.prompt_ids and rerender.common >= len(case.before.prompt_ids):
+        return rendering.diagnose(case, rerender) or UNEXPLAINED  # the two part inside what was generated
     changed = parameters.first_change(case)
     if changed is not None and (not case.content_changed or changed[0] <= case.difference.index):
         return parameters.diagnose(changed[1])

@@ -51,9 +51,12 @@ def _head_trimmed(old: list[Segment], new: list[Segment]) -> bool:
     """Whether the new messages begin with a later part of the old ones."""
     if len(old) < 4 or len(new) < 2 or old[0].digest == new[0].digest:
         return False
+    kept = {segment.digest for segment in new}
     starts = [index for index, segment in enumerate(old) if index and segment.digest == new[0].digest]
     return any(
-        all(a.digest == b.digest for a, b in zip(old[start:], new, strict=False)) and len(old) - start >= 2
+        all(a.digest == b.digest for a, b in zip(old[start:], new, strict=False))
+        and len(old) - start >= 2
+        and not any(segment.digest in kept for segment in old[:start])
         for start in starts
     )
 

@@ -53,7 +53,7 @@ class MarkedCache:
                 return Blocked(Obstacle.EXPIRED, entry.source, entry.tokens, idle, view.rule.seconds(entry.ttl))
             if not visible(entry, now):
                 return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, entry.tokens)
-            if position not in reach:
+            if position not in reach and view.marks and position < view.marks[-1].position:
                 back = view.marks[-1].position - position + 1 if view.marks else None
                 return Blocked(Obstacle.BEYOND_LOOKBACK, entry.source, entry.tokens, positions_back=back)
         return None
