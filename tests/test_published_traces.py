@@ -15,8 +15,8 @@ from hitledger_replay.simulation.definitions import Count, Definition, Window, c
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Capacity, CapacityUnit
 from hitledger_replay.simulation.pooled import pooled_hit_blocks
-from hitledger_replay.simulation.run import NO_LIMIT, parents
-from hitledger_replay.simulation.stack import lru_hit_blocks
+from hitledger_replay.simulation.run import parents
+from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.traces.kvtester import read_kvtester
 from hitledger_replay.traces.mooncake import read_mooncake
 from hitledger_replay.traces.trace import Trace
@@ -36,10 +36,8 @@ def mooncake() -> dict[str, Trace]:
     return {name: read_mooncake(TRACES / "mooncake-fast25" / f"{name}_trace.jsonl") for name in NAMES}
 
 
-def counted(trace: Trace, capacity: int, definition: Definition, window: Window = Window.ALL) -> Count:
-    return count_hits(
-        trace, Outcome("lru", capacity, lru_hit_blocks(trace, np.array([capacity]))[0]), definition, window
-    )
+def counted(trace: Trace, capacity: int | None, definition: Definition, window: Window = Window.ALL) -> Count:
+    return count_hits(trace, Outcome("lru", capacity, LRUStack(trace).hit_blocks(capacity)), definition, window)
 
 
 def test_requests_and_lengths_as_published(mooncake: dict[str, Trace]) -> None:
@@ -57,7 +55,7 @@ def test_requests_and_lengths_as_published(mooncake: dict[str, Trace]) -> None:
 )
 def test_hit_tokens_of_the_last_half(mooncake: dict[str, Trace], name: str, total: int, hits: tuple[int, ...]) -> None:
     """kvcache-simulator and an independent program found the same numbers; the last one is the ceiling."""
-    found = [counted(mooncake[name], c, Definition.BLOCK_TOKENS, Window.LAST50) for c in (*CAPACITIES, NO_LIMIT)]
+    found = [counted(mooncake[name], c, Definition.BLOCK_TOKENS, Window.LAST50) for c in (*CAPACITIES, None)]
     assert [(count.hits, count.total) for count in found] == [(hit, total) for hit in hits]
 
 
@@ -71,7 +69,7 @@ def test_hit_tokens_of_the_last_half(mooncake: dict[str, Trace], name: str, tota
 def test_hit_rates_over_capacity_in_tokens(mooncake: dict[str, Trace], name: str, rates: tuple[float, ...]) -> None:
     """Capacities of FAST'25 figure 9, whole trace; the published curves lie 0.007 to 0.03 above (their rounding)."""
     tokens = (100_000, 10**6, 2 * 10**6, 4 * 10**6, 5 * 10**6, 8 * 10**6, 10**7, 5 * 10**7)
-    blocks = [*(Capacity(t, CapacityUnit.TOKENS).blocks(512) for t in tokens), NO_LIMIT]
+    blocks = [*(Capacity(t, CapacityUnit.TOKENS).blocks(512) for t in tokens), None]
     found = [counted(mooncake[name], c, Definition.BLOCK_TOKENS).rate for c in blocks]
     assert found == pytest.approx(rates, abs=1.0e-4)
 
@@ -84,7 +82,7 @@ def test_hit_rates_over_capacity_in_tokens(mooncake: dict[str, Trace], name: str
     ],
 )
 def test_one_trace_has_six_hit_rates(mooncake: dict[str, Trace], name: str, rates: tuple[float, ...]) -> None:
-    found = [counted(mooncake[name], NO_LIMIT, definition).rate for definition in Definition]
+    found = [counted(mooncake[name], None, definition).rate for definition in Definition]
     assert tuple(round(rate, 4) for rate in found) == rates
 
 
@@ -96,7 +94,7 @@ def test_flat_reverse_lru_equals_leaf_lru(mooncake: dict[str, Trace], name: str,
     flat = hit_tokens(trace, pooled_hit_blocks(trace, capacity))
     leaf = hit_tokens(trace, pooled_hit_blocks(trace, capacity, LeafLRU(parents(trace).__getitem__)))
     assert np.array_equal(flat, leaf)
-    assert np.array_equal(flat, hit_tokens(trace, lru_hit_blocks(trace, np.array([capacity]))[0]))
+    assert np.array_equal(flat, hit_tokens(trace, LRUStack(trace).hit_blocks(capacity)))
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +115,7 @@ def test_the_published_table_of_claude_code_conversations(conversations: list[Pa
     rates, warm, hit, total = [], [], 0, 0
     for path in conversations:
         trace = read_kvtester(path)
-        blocks = lru_hit_blocks(trace, np.array([NO_LIMIT]))[0]
+        blocks = LRUStack(trace).hit_blocks(None)
         found, tokens = int(hit_tokens(trace, blocks).sum()), int(trace.input_tokens.sum())
         rates.append(blocks.sum() / trace.num_blocks.sum())
         warm.append((found + 0.75 * trace.warm_tokens) / tokens)

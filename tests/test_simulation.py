@@ -21,8 +21,8 @@ from hitledger_replay.simulation.plan import Capacity, CapacityUnit, Plan, Polic
 from hitledger_replay.simulation.pooled import pooled_hit_blocks
 from hitledger_replay.simulation.report import simulate_report
 from hitledger_replay.simulation.routing import Routing, assign, by_backend
-from hitledger_replay.simulation.run import NO_LIMIT, parents, simulate
-from hitledger_replay.simulation.stack import lru_hit_blocks
+from hitledger_replay.simulation.run import parents, simulate
+from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.simulation.tiered import tiered_hit_blocks
 from hitledger_replay.tiers import TierStack
 from hitledger_replay.traces.keys import chained_keys
@@ -71,7 +71,7 @@ def test_four_ways_to_lru_agree(paths: list[list[int]], capacity: int) -> None:
     """Stack distances, the pool with flat reverse order, the pool with leaf order, and looking at everything."""
     trace = trace_of(paths)
     expected = naive_lru(paths, capacity)
-    assert lru_hit_blocks(trace, np.array([capacity]))[0].tolist() == expected
+    assert LRUStack(trace).hit_blocks(capacity).tolist() == expected
     assert pooled_hit_blocks(trace, capacity).tolist() == expected
     assert pooled_hit_blocks(trace, capacity, LeafLRU(parents(trace).__getitem__)).tolist() == expected
 
@@ -80,7 +80,8 @@ def test_four_ways_to_lru_agree(paths: list[list[int]], capacity: int) -> None:
 @given(PATHS, st.integers(1, 30))
 def test_unlimited_belady_lru_are_in_order(paths: list[list[int]], capacity: int) -> None:
     trace = trace_of(paths)
-    unlimited, lru, more = lru_hit_blocks(trace, np.array([NO_LIMIT, capacity, capacity + 1])).sum(axis=1)
+    stack = LRUStack(trace)
+    unlimited, lru, more = (stack.hit_blocks(room).sum() for room in (None, capacity, capacity + 1))
     bound = belady_hit_blocks(trace, capacity).sum()
     assert unlimited >= bound >= lru
     assert unlimited >= more >= lru
@@ -114,7 +115,7 @@ def test_fifo_by_hand() -> None:
     """Room for 2: a, b fill it; using a again does not help; c pushes a out; a comes back and pushes b out."""
     hits = fifo_hit_blocks(trace_of([[0], [1], [0], [2], [0], [1]]), 2)
     assert hits.tolist() == [0, 0, 1, 0, 0, 0]
-    assert lru_hit_blocks(trace_of([[0], [1], [0], [2], [0], [1]]), np.array([2]))[0].tolist() == [0, 0, 1, 0, 1, 0]
+    assert LRUStack(trace_of([[0], [1], [0], [2], [0], [1]])).hit_blocks(2).tolist() == [0, 0, 1, 0, 1, 0]
 
 
 def test_lifetime_by_hand() -> None:
@@ -150,7 +151,7 @@ def test_six_definitions_by_hand() -> None:
     keys, starts = np.array([0, 1, 2, 0, 1, 2, 0, 1]), np.array([0, 3, 6, 8])
     zeros = np.zeros(3, dtype=np.int64)
     trace = Trace("t", 10, keys, starts, np.array([25, 25, 20]), zeros, zeros, zeros * 1.0)
-    outcome = Outcome("lru", None, lru_hit_blocks(trace, np.array([NO_LIMIT]))[0])
+    outcome = Outcome("lru", None, LRUStack(trace).hit_blocks(None))
     assert outcome.hit_blocks.tolist() == [0, 3, 2]
     counts = {definition: count_hits(trace, outcome, definition) for definition in Definition}
     assert [(count.hits, count.total) for count in counts.values()] == [
@@ -186,7 +187,7 @@ def test_tiers_find_what_the_device_lost() -> None:
 def test_lower_tiers_never_cost_hits(paths: list[list[int]], device: int, host: int, disk: int) -> None:
     trace = trace_of(paths)
     hits = tiered_hit_blocks(trace, device, TierStack(host, disk))
-    alone = lru_hit_blocks(trace, np.array([device, NO_LIMIT]))
+    alone = [LRUStack(trace).hit_blocks(room) for room in (device, None)]
     assert alone[0].sum() <= sum(found.sum() for found in hits.values()) <= alone[1].sum()
 
 
@@ -210,16 +211,13 @@ def test_every_request_has_one_backend_and_no_split_finds_more(
     parts = by_backend(trace, assign(trace, backends, routing), backends)
     assert sorted(request for requests, _ in parts for request in requests.tolist()) == list(range(len(paths)))
     outcome = next(simulate(trace, Plan(backends=backends, routing=routing)))
-    assert outcome.hit_blocks.sum() <= lru_hit_blocks(trace, np.array([NO_LIMIT])).sum()
+    assert outcome.hit_blocks.sum() <= LRUStack(trace).hit_blocks(None).sum()
 
 
 def test_an_unrelated_namespace_never_raises_hits() -> None:
     paths = [[0, 1], [0, 2], [1, 1], [0, 1]]
     shifted = [[path[0] + 10 * (number % 2), *path[1:]] for number, path in enumerate(paths)]
-    assert (
-        lru_hit_blocks(trace_of(shifted), np.array([NO_LIMIT])).sum()
-        <= lru_hit_blocks(trace_of(paths), np.array([NO_LIMIT])).sum()
-    )
+    assert LRUStack(trace_of(shifted)).hit_blocks(None).sum() <= LRUStack(trace_of(paths)).hit_blocks(None).sum()
 
 
 def test_memory_of_contiguous_regions_beside_blocks() -> None:

@@ -15,6 +15,7 @@ from hitledger_replay.traces import read_trace, read_traces
 from hitledger_replay.traces.keys import chained_keys
 from hitledger_replay.traces.kvtester import read_kvtester
 from hitledger_replay.traces.mooncake import read_mooncake
+from hitledger_replay.traces.sessions import sessions
 from hitledger_replay.traces.trace import Trace
 from report_audits import audit_of, call
 
@@ -47,10 +48,11 @@ def test_mooncake_sessions_follow_what_a_request_continues(tmp_path: Path) -> No
         row(input_length=1536, hash_ids=[1, 7, 8]),
         row(input_length=512, hash_ids=[9]),
     ]
-    trace = read_mooncake(mooncake(tmp_path, rows))
-    assert trace.sessions.tolist() == [0, 0, 0, 0, 4], "row 1's only full block is the one all others begin with"
+    assert sessions(read_mooncake(mooncake(tmp_path, rows))).tolist() == [0, 0, 0, 0, 4], (
+        "row 1's only full block is the one all others begin with"
+    )
     rows[0] = row(input_length=1024, hash_ids=[1, 2])
-    assert read_mooncake(mooncake(tmp_path, rows)).sessions.tolist() == [0, 1, 1, 3, 4]
+    assert sessions(read_mooncake(mooncake(tmp_path, rows))).tolist() == [0, 1, 1, 3, 4]
 
 
 def test_row_block_size_wins(tmp_path: Path) -> None:

@@ -1,43 +1,47 @@
 """The offline bound: evict the block whose next use is furthest away, and do not insert one that is further still.
 
 Belady's MIN with bypass. A block is never needed before the blocks in front of it, so the furthest next use is a leaf
-and the prefix rule costs nothing. Among equals the deeper block goes.
+and the prefix rule costs nothing; among equals the deeper block goes. It follows that the cached blocks whose next
+use is request t are the first so many of t's own chain: one number for each t is the whole state of the cache, and
+they are t's hits when it comes. Work is proportional to runs of equal next use, not to blocks.
 """
 
 from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from hitledger_replay.traces.trace import Trace
 
+Ints = npt.NDArray[np.int64]
+Run = tuple[int, int]
 
-def belady_hit_blocks(trace: Trace, capacity: int) -> npt.NDArray[np.int64]:
+
+def belady_hit_blocks(trace: Trace, capacity: int) -> Ints:
     """int64[R]: hits with room for `capacity` blocks and knowledge of the whole trace."""
-    next_use = next_requests(trace).tolist()
-    keys, bounds = trace.keys.tolist(), trace.starts.tolist()
-    due: dict[int, int] = {}
-    heap: list[tuple[int, int, int]] = []
+    due = _Due(capacity, trace.num_requests)
     hits = np.zeros(trace.num_requests, dtype=np.int64)
-    for request in range(trace.num_requests):
-        first, last = bounds[request], bounds[request + 1]
-        position = first
-        while position < last and keys[position] in due:
-            position += 1
-        hits[request] = position - first
-        for index in range(first, position):
-            _schedule(due, heap, keys[index], next_use[index], index - first)
-        for index in range(position, last):
-            if len(due) >= capacity and not _evict(due, heap, next_use[index]):
-                break
-            _schedule(due, heap, keys[index], next_use[index], index - first)
+    for request, runs in enumerate(next_use_runs(trace)):
+        hits[request] = due.use(request, runs)
     return hits
 
 
-def next_requests(trace: Trace) -> npt.NDArray[np.int64]:
+def next_use_runs(trace: Trace) -> list[list[Run]]:
+    """For each request the stretches of its blocks with equal next use: (next request, blocks); R + 1 for no next."""
+    following = next_requests(trace)
+    edges = np.ones(len(following), dtype=np.bool_)
+    edges[1:] = following[1:] != following[:-1]
+    edges[trace.starts[:-1][trace.starts[:-1] < len(following)]] = True
+    first = np.flatnonzero(edges)
+    runs = list(zip(following[first].tolist(), np.diff(first, append=len(following)).tolist(), strict=True))
+    bounds = np.searchsorted(first, trace.starts).tolist()
+    return [runs[begin:end] for begin, end in pairwise(bounds)]
+
+
+def next_requests(trace: Trace) -> Ints:
     """int64[N]: for every block reference the next request that uses the block; R + 1 for none."""
-    never = trace.num_requests + 1
-    upcoming = np.full(trace.num_keys, never, dtype=np.int64)
+    upcoming = np.full(trace.num_keys, trace.num_requests + 1, dtype=np.int64)
     following = np.empty(len(trace.keys), dtype=np.int64)
     for request in range(trace.num_requests - 1, -1, -1):
         part = slice(int(trace.starts[request]), int(trace.starts[request + 1]))
@@ -46,21 +50,38 @@ def next_requests(trace: Trace) -> npt.NDArray[np.int64]:
     return following
 
 
-def _schedule(due: dict[int, int], heap: list[tuple[int, int, int]], key: int, request: int, depth: int) -> None:
-    due[key] = request
-    heappush(heap, (-request, -depth, key))
+class _Due:
+    """How many cached blocks each future request will find."""
 
+    def __init__(self, capacity: int, num_requests: int) -> None:
+        self._count = [0] * (num_requests + 2)
+        self._furthest: list[int] = []  # negated; requests without cached blocks are skipped when they surface
+        self._room = capacity
 
-def _evict(due: dict[int, int], heap: list[tuple[int, int, int]], candidate: int) -> bool:
-    """Make room for a block that is used next by request `candidate`; False if all others are used no later."""
-    while heap:
-        request, _, key = heap[0]
-        if due.get(key) != -request:
-            heappop(heap)  # was used or evicted since
-        elif -request <= candidate:
-            return False
-        else:
-            heappop(heap)
-            del due[key]
-            return True
-    return False
+    def use(self, request: int, runs: list[Run]) -> int:
+        """Request `request` uses its blocks; returns its hits. `runs` say when they are used next."""
+        hits = left = self._count[request]
+        self._count[request] = 0
+        for following, length in runs:
+            kept = min(length, left)
+            left -= kept
+            kept += self._insert(length - kept, following)
+            if kept and not self._count[following]:
+                heappush(self._furthest, -following)
+            self._count[following] += kept
+            if kept < length:
+                break
+        return hits
+
+    def _insert(self, wanted: int, following: int) -> int:
+        """Find room for up to `wanted` blocks that are used next by `following`, at the cost of later ones only."""
+        found = min(wanted, self._room)
+        self._room -= found
+        while found < wanted and self._furthest and -self._furthest[0] > following:
+            later = -self._furthest[0]
+            evicted = min(self._count[later], wanted - found)
+            self._count[later] -= evicted
+            found += evicted
+            if not self._count[later]:
+                heappop(self._furthest)
+        return found

@@ -12,8 +12,8 @@ from hitledger_replay.reservation import Reservation, ReservePolicy, paged, rese
 from hitledger_replay.simulation.definitions import Count, Definition, count_hits, hit_tokens, measured
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Plan
-from hitledger_replay.simulation.run import NO_LIMIT, simulate, simulate_tiers
-from hitledger_replay.simulation.stack import lru_hit_blocks
+from hitledger_replay.simulation.run import simulate, simulate_tiers
+from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.traces.trace import Trace
 
 ALL = "all"
@@ -72,9 +72,10 @@ def simulate_report(traces: Iterable[Trace], plan: Plan) -> dict[str, Any]:
 
 def _rows(trace: Trace, plan: Plan) -> Iterator[Row]:
     part = measured(trace, plan.window)
-    ideal = hit_tokens(trace, lru_hit_blocks(trace, np.array([NO_LIMIT]))[0])
+    stack = LRUStack(trace)
+    ideal = hit_tokens(trace, stack.hit_blocks(None))
     tiered = plan.host_blocks or plan.disk_blocks
-    outcomes = simulate_tiers(trace, plan) if tiered else ((outcome, {}) for outcome in simulate(trace, plan))
+    outcomes = simulate_tiers(trace, plan) if tiered else ((outcome, {}) for outcome in simulate(trace, plan, stack))
     for outcome, tiers in outcomes:
         hit = hit_tokens(trace, outcome.hit_blocks)
         by_tier = {

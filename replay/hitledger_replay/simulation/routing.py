@@ -5,6 +5,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from hitledger_replay.traces.sessions import sessions
 from hitledger_replay.traces.trace import Trace
 
 Ints = npt.NDArray[np.int64]
@@ -27,7 +28,7 @@ def assign(trace: Trace, backends: int, routing: Routing) -> Ints:
     if routing is Routing.ROUND_ROBIN:
         return np.arange(trace.num_requests, dtype=np.int64) % backends
     if routing is Routing.STICKY:
-        _, session = np.unique(trace.sessions, return_inverse=True)
+        _, session = np.unique(sessions(trace), return_inverse=True)
         first = np.full(int(session.max()) + 1, -1, dtype=np.int64)
         for request, number in enumerate(session.tolist()):
             if first[number] < 0:

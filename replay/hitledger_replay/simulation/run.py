@@ -16,29 +16,35 @@ from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Plan, Policy
 from hitledger_replay.simulation.pooled import pooled_hit_blocks
 from hitledger_replay.simulation.routing import assign, by_backend
-from hitledger_replay.simulation.stack import lru_hit_blocks
+from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.simulation.tiered import tiered_hit_blocks
 from hitledger_replay.tiers import TierStack
 from hitledger_replay.traces.trace import Trace
 
 Ints = npt.NDArray[np.int64]
-NO_LIMIT = 1 << 60
 PROTECTED_SHARE = 0.8
 """Part of the capacity that SLRU protects, as in its first description and in common caches."""
 
 
-def simulate(trace: Trace, plan: Plan) -> Iterator[Outcome]:
-    """Every outcome the plan asks for. With several backends each has the capacity for itself."""
-    parts = [(np.arange(trace.num_requests), trace)]
+def simulate(trace: Trace, plan: Plan, stack: LRUStack | None = None) -> Iterator[Outcome]:
+    """Every outcome the plan asks for. With several backends each has the capacity for itself.
+
+    `stack` is that of the whole trace, where the caller has it already.
+    """
+    parts = [(np.arange(trace.num_requests), trace, stack or LRUStack(trace))]
     if plan.backends > 1:
-        parts = by_backend(trace, assign(trace, plan.backends, plan.routing), plan.backends)
+        split = by_backend(trace, assign(trace, plan.backends, plan.routing), plan.backends)
+        parts = [(requests, part, LRUStack(part)) for requests, part in split]
     for policy in plan.policies:
-        capacities = (None,) if policy is Policy.LIFETIME else plan.blocks(trace.block_size)
-        hits = np.zeros((len(capacities), trace.num_requests), dtype=np.int64)
-        for requests, part in parts:
-            hits[:, requests] = _hit_blocks(part, policy, capacities, plan.lifetime_seconds)
-        for capacity, row in zip(capacities, hits, strict=True):
-            yield Outcome(policy, capacity, row)
+        for capacity in (None,) if policy is Policy.LIFETIME else plan.blocks(trace.block_size):
+            hits = np.zeros(trace.num_requests, dtype=np.int64)
+            for requests, part, lru in parts:
+                hits[requests] = (
+                    lifetime_hit_blocks(part, plan.lifetime_seconds)
+                    if policy is Policy.LIFETIME
+                    else _hit_blocks(part, policy, capacity, lru)
+                )
+            yield Outcome(policy, capacity, hits)
 
 
 def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tier, Ints]]]:
@@ -52,28 +58,15 @@ def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tie
         yield Outcome(Policy.LRU, capacity, np.sum([*found.values()], axis=0)), found
 
 
-def _hit_blocks(trace: Trace, policy: Policy, capacities: tuple[int | None, ...], lifetime: float) -> Ints:
-    """int64[len(capacities), R]."""
-    if policy is Policy.LIFETIME:
-        return lifetime_hit_blocks(trace, lifetime).reshape(1, -1)
-    if policy is Policy.LRU:
-        return lru_hit_blocks(trace, np.array([NO_LIMIT if c is None else c for c in capacities]))
-    rows: list[Ints] = [_limited(trace, policy, c) if c is not None else _unlimited(trace) for c in capacities]
-    return np.stack(rows)
-
-
-def _unlimited(trace: Trace) -> Ints:
-    """Where nothing is evicted, no policy differs from another."""
-    hits: Ints = lru_hit_blocks(trace, np.array([NO_LIMIT]))[0]
-    return hits
-
-
-def _limited(trace: Trace, policy: Policy, capacity: int) -> Ints:
+def _hit_blocks(trace: Trace, policy: Policy, capacity: int | None, lru: LRUStack) -> Ints:
+    """int64[R]. Where nothing is evicted, no policy differs from another."""
+    if policy is Policy.LRU or capacity is None or capacity >= trace.num_keys:
+        return lru.hit_blocks(capacity)
     if policy is Policy.BELADY:
         return belady_hit_blocks(trace, capacity)
     if policy is Policy.FIFO:
         return fifo_hit_blocks(trace, capacity)
-    return pooled_hit_blocks(trace, min(capacity, trace.num_keys + 1), _pool_policy(trace, policy, capacity))
+    return pooled_hit_blocks(trace, capacity, _pool_policy(trace, policy, capacity))
 
 
 def _pool_policy(trace: Trace, policy: Policy, capacity: int) -> EvictionPolicy:

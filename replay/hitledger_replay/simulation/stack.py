@@ -11,7 +11,6 @@ cache of C blocks iff its distance is at most C. Work is proportional to runs, o
 A request larger than the cache keeps the C blocks nearest the front, as evicting leaves would.
 """
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -23,38 +22,41 @@ from hitledger_replay.traces.trace import Trace
 Ints = npt.NDArray[np.int64]
 
 
-def lru_hit_blocks(trace: Trace, capacities: Ints) -> Ints:
-    """int64[len(capacities), R]: the hits of every request at every capacity (blocks; a huge number for no limit)."""
-    hits = np.zeros((trace.num_requests, len(capacities)), dtype=np.int64)
-    for request, in_front, length in stack_runs(trace):
-        hits[request] += np.clip(capacities - in_front, 0, length)
-    return hits.T
+class LRUStack:
+    """The runs of hits of an unlimited cache, each with the number of blocks more recent than its first one."""
 
+    def __init__(self, trace: Trace) -> None:
+        self._num_requests = trace.num_requests
+        requests: list[int] = []
+        in_front: list[int] = []
+        lengths: list[int] = []
+        last_use = np.full(trace.num_keys, -1, dtype=np.int32)
+        left = SuffixSums(trace.num_requests)
+        for request, (first, last) in enumerate(pairwise(trace.starts.tolist())):
+            blocks = trace.keys[first:last]
+            runs = _runs(last_use[blocks])
+            for owner, length in runs:
+                requests.append(request)
+                in_front.append(left.above(owner))
+                lengths.append(length)
+            for owner, length in runs:
+                left.add(owner, -length)
+            left.add(request, last - first)
+            last_use[blocks] = request
+        self._requests, self._in_front, self._lengths = (
+            np.array(column, dtype=np.int64) for column in (requests, in_front, lengths)
+        )
 
-def stack_runs(trace: Trace) -> Iterator[tuple[int, int, int]]:
-    """(request, blocks more recent than this run, length of the run) for every run of hits of an unlimited cache."""
-    last_use = np.full(trace.num_keys, -1, dtype=np.int32)
-    left = SuffixSums(trace.num_requests)
-    bounds = trace.starts.tolist()
-    for request in range(trace.num_requests):
-        blocks = trace.keys[bounds[request] : bounds[request + 1]]
-        used = last_use[blocks]
-        taken: list[tuple[int, int]] = []
-        for owner, length in _runs(used):
-            yield request, left.above(owner), length
-            taken.append((owner, length))
-        for owner, length in taken:
-            left.add(owner, -length)
-        left.add(request, len(blocks))
-        last_use[blocks] = request
+    def hit_blocks(self, capacity: int | None) -> Ints:
+        """int64[R]: the hits of every request with room for `capacity` blocks (None: no limit)."""
+        hit = self._lengths if capacity is None else np.clip(capacity - self._in_front, 0, self._lengths)
+        return np.bincount(self._requests, weights=hit, minlength=self._num_requests).astype(np.int64)
 
 
 def _runs(used: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
     """(request, number of blocks) for the stretches of equal last use, up to the first block never used."""
     if not len(used) or used[0] < 0:
         return []
-    edges = np.flatnonzero(used[1:] != used[:-1]) + 1
-    bounds = [0, *edges.tolist(), len(used)]
+    bounds = [0, *((used[1:] != used[:-1]).nonzero()[0] + 1).tolist(), len(used)]
     owners = used[bounds[:-1]].tolist()
-    lengths = [last - first for first, last in pairwise(bounds)]
-    return [(owner, length) for owner, length in zip(owners, lengths, strict=True) if owner >= 0]
+    return [(owner, last - first) for owner, (first, last) in zip(owners, pairwise(bounds), strict=True) if owner >= 0]

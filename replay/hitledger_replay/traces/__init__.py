@@ -5,8 +5,6 @@ from pathlib import Path
 
 from hitledger.errors import NothingToReadError
 from hitledger_replay.errors import TraceError
-from hitledger_replay.traces.audit import BLOCK_SIZE as AUDIT_BLOCK_SIZE
-from hitledger_replay.traces.audit import read_audit
 from hitledger_replay.traces.kvtester import read_kvtester
 from hitledger_replay.traces.mooncake import read_mooncake
 from hitledger_replay.traces.trace import Trace
@@ -38,7 +36,9 @@ def read_trace(path: Path, block_size: int | None = None) -> Trace:
         return read_kvtester(path)
     if path.suffix == ".jsonl" or b'"hash_ids"' in head:
         return read_mooncake(path)
-    return read_audit(path, block_size or AUDIT_BLOCK_SIZE)
+    from hitledger_replay.traces.audit import BLOCK_SIZE, read_audit  # its reader is slow to import, and rarely used
+
+    return read_audit(path, block_size or BLOCK_SIZE)
 
 
 def _files(paths: Iterable[str]) -> Iterator[Path]:

@@ -1,15 +1,12 @@
 """Mooncake's format: one JSON object a line with `timestamp` (ms), `input_length`, `output_length`, `hash_ids`.
 
 Published with the FAST'25 paper; Dynamo's exporter and kvcache-simulator use it too, some with `block_size` in each
-row. Without it blocks are 512 tokens, the last one partial. Sessions are not named: a request that contains all full
-blocks of an earlier one continues its session.
+row. Without it blocks are 512 tokens, the last one partial. Sessions are not named.
 """
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from hitledger_replay.traces.trace import Trace, TraceBuilder
@@ -37,8 +34,7 @@ def read_mooncake(path: Path, block_size: int | None = None) -> Trace:
                 else timestamp
             )
             builder.add(number, row.get("hash_ids"), (row.get("input_length"), row.get("output_length", 0)), time)
-    trace = (builder or TraceBuilder(path.stem, path.name, BLOCK_SIZE)).build()
-    return _with_sessions(trace)
+    return (builder or TraceBuilder(path.stem, path.name, BLOCK_SIZE)).build()
 
 
 def _row_block_size(line: bytes) -> Any:
@@ -59,24 +55,3 @@ def _row(builder: TraceBuilder, number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise builder.fail(number, f"a {type(row).__name__}, not an object")
     return row
-
-
-def _with_sessions(trace: Trace) -> Trace:
-    """Name sessions: the one whose latest request ended, in full blocks, furthest along this prompt.
-
-    A request whose last full block was there before ends in text that others share, so it marks no session.
-    """
-    seen = np.zeros(trace.num_keys, dtype=np.bool_)
-    owner = np.full(trace.num_keys, -1, dtype=np.int64)
-    sessions = np.arange(trace.num_requests, dtype=np.int64)
-    full = np.minimum(trace.num_blocks, trace.input_tokens // trace.block_size)
-    for request in range(trace.num_requests):
-        blocks = trace.blocks(request)[: full[request]]
-        known = owner[blocks]
-        found = np.flatnonzero(known >= 0)
-        if len(found):
-            sessions[request] = known[found[-1]]
-        if len(blocks) and not seen[blocks[-1]]:
-            owner[blocks[-1]] = sessions[request]
-        seen[blocks] = True
-    return replace(trace, sessions=sessions)

@@ -12,6 +12,7 @@ from hitledger_replay.traces.keys import chained_keys
 
 MAX_BLOCKS = 1 << 28
 MAX_TOKENS = 1 << 40
+UNNAMED = -1
 Keys = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int64]
 
@@ -24,7 +25,7 @@ class Trace:
     starts        int64[R + 1]: request r has keys[starts[r] : starts[r + 1]]
     input_tokens  int64[R]: prompt length; the last block is partial if the blocks hold more than that
     output_tokens int64[R]: generated tokens; they are in no block unless a later prompt repeats them
-    sessions      int64[R]: which session a request belongs to
+    sessions      int64[R]: which session a request belongs to; UNNAMED throughout where the format does not say
     times         float64[R]: seconds, ascending
     """
 
@@ -113,7 +114,7 @@ class TraceBuilder:
         """The error to raise about a row."""
         return TraceError(f"{self.file}, {self.place} {row}: {message}")
 
-    def add(self, row: int, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = -1) -> None:
+    def add(self, row: int, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = UNNAMED) -> None:
         """Add one request of (input, output) tokens. Raises TraceError for lengths, ids and times that cannot be."""
         input_tokens, output_tokens = lengths
         if isinstance(input_tokens, bool) or not isinstance(input_tokens, int) or not 0 < input_tokens <= MAX_TOKENS:
