@@ -29,7 +29,8 @@ def first_change(case: Case) -> tuple[int, Change] | None:
 
 def _start(case: Case, tier: Tier) -> int:
     later = case.rule.order[case.rule.order.index(tier) :] if case.rule else (tier,)
-    return min(tier_start(case.prompt, part) for part in later)
+    # The later of the two starts: what was removed in front of a tier changed before the tier did.
+    return max(min(tier_start(prompt, part) for part in later) for prompt in (case.prompt_before, case.prompt))
 
 
 def diagnose(change: Change) -> Diagnosis:
