@@ -103,7 +103,7 @@ class Writer:
         self.rows.append({"type": kind} | rest)
 
     def user_turn(self) -> None:
-        self.tick(self.random.choice((8, 25, 60, 120, 400)))
+        self.tick(self.random.choice((8, 10, 15, 25, 30, 45, 60, 60, 90, 120, 150, 180, 240, 400)))
         text = self.text(1, 6)
         self.row("user", message={"role": "user", "content": text})
         self.bare(

@@ -105,12 +105,17 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_input_means_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "elsewhere"))
     with pytest.raises(NothingToReadError, match=r"no logs in the usual places \(~/\.claude/projects, "):
         names()
     for place in (".codex/sessions/2026", ".claude/projects/-home-user-project"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "x.jsonl").write_text("")
     assert names() == (["~/.claude/projects/-home-user-project/x.jsonl", "~/.codex/sessions/2026/x.jsonl"], [])
+    (tmp_path / "elsewhere/projects").mkdir(parents=True)
+    (tmp_path / "elsewhere/projects/y.jsonl").write_text("")
+    assert names()[0][2:] == ["$CLAUDE_CONFIG_DIR/projects/y.jsonl"]
 
 
 def test_names_are_safe_to_print() -> None:

@@ -25,6 +25,8 @@ USUAL_PLACES = (
     ".local/share/opencode",
     ".pi/agent/sessions",
 )
+# Where they keep them instead when these variables name a folder.
+MOVED_PLACES = {"CLAUDE_CONFIG_DIR": ("projects",), "CODEX_HOME": ("sessions", "archived_sessions")}
 NO_LOGS = frozenset({".git", ".hg", ".venv", "__pycache__", "node_modules"})  # folders that hold none
 
 Identity = tuple[int, int]  # device and inode
@@ -55,10 +57,14 @@ def shown(name: str) -> str:
 
 def _usual_places() -> list[tuple[Path, str]]:
     home = Path.home()
-    found = [(home / place, f"~/{place}") for place in USUAL_PLACES if (home / place).is_dir()]
+    places = [(home / place, f"~/{place}") for place in USUAL_PLACES]
+    for variable, folders in MOVED_PLACES.items():
+        if root := os.environ.get(variable):
+            places += [(Path(root) / folder, f"${variable}/{folder}") for folder in folders]
+    found = [(path, name) for path, name in places if path.is_dir()]
     if not found:
-        places = ", ".join(f"~/{place}" for place in USUAL_PLACES)
-        raise NothingToReadError(f"no logs in the usual places ({places}): name a file, a folder or - for stdin")
+        names = ", ".join(name for _, name in places)
+        raise NothingToReadError(f"no logs in the usual places ({names}): name a file, a folder or - for stdin")
     return found
 
 
