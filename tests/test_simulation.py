@@ -11,7 +11,7 @@ from hitledger.errors import UsageError
 from hitledger_replay.eviction import LeafLRU
 from hitledger_replay.moves import Tier
 from hitledger_replay.pool import BlockPool
-from hitledger_replay.simulation.belady import belady_hit_blocks
+from hitledger_replay.simulation.belady import Belady
 from hitledger_replay.simulation.definitions import Definition, Window, count_hits
 from hitledger_replay.simulation.fenwick import SuffixSums
 from hitledger_replay.simulation.fifo import fifo_hit_blocks
@@ -82,7 +82,7 @@ def test_unlimited_belady_lru_are_in_order(paths: list[list[int]], capacity: int
     trace = trace_of(paths)
     stack = LRUStack(trace)
     unlimited, lru, more = (stack.hit_blocks(room).sum() for room in (None, capacity, capacity + 1))
-    bound = belady_hit_blocks(trace, capacity).sum()
+    bound = Belady(trace).hit_blocks(capacity).sum()
     assert unlimited >= bound >= lru
     assert unlimited >= more >= lru
     for policy in (Policy.FIFO, Policy.LFU, Policy.SLRU, Policy.S3_FIFO):
@@ -108,7 +108,7 @@ def test_belady_is_the_best_of_all_choices(paths: list[list[int]], capacity: int
                     chosen = frozenset(choice)
                     following[chosen] = max(following.get(chosen, 0), hits + found)
         best = following
-    assert belady_hit_blocks(trace_of(paths), capacity).sum() == max(best.values())
+    assert Belady(trace_of(paths)).hit_blocks(capacity).sum() == max(best.values())
 
 
 def test_fifo_by_hand() -> None:

@@ -18,13 +18,18 @@ Ints = npt.NDArray[np.int64]
 Run = tuple[int, int]
 
 
-def belady_hit_blocks(trace: Trace, capacity: int) -> Ints:
-    """int64[R]: hits with room for `capacity` blocks and knowledge of the whole trace."""
-    due = _Due(capacity, trace.num_requests)
-    hits = np.zeros(trace.num_requests, dtype=np.int64)
-    for request, runs in enumerate(next_use_runs(trace)):
-        hits[request] = due.use(request, runs)
-    return hits
+class Belady:
+    """The trace's runs of equal next use; they serve every capacity."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._num_requests = trace.num_requests
+        self._runs = next_use_runs(trace)
+
+    def hit_blocks(self, capacity: int) -> Ints:
+        """int64[R]: hits with room for `capacity` blocks and knowledge of the whole trace."""
+        due = _Due(capacity, self._num_requests)
+        hits = [due.use(request, runs) for request, runs in enumerate(self._runs)]
+        return np.array(hits, dtype=np.int64)
 
 
 def next_use_runs(trace: Trace) -> list[list[Run]]:

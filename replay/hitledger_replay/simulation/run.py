@@ -1,6 +1,7 @@
 """Run a plan on a trace: one outcome for each policy and capacity."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +10,7 @@ from hitledger.errors import UsageError
 from hitledger_replay.eviction import LFU, S3FIFO, SLRU, LeafLRU
 from hitledger_replay.eviction.protocol import EvictionPolicy
 from hitledger_replay.moves import Tier
-from hitledger_replay.simulation.belady import belady_hit_blocks
+from hitledger_replay.simulation.belady import Belady
 from hitledger_replay.simulation.fifo import fifo_hit_blocks
 from hitledger_replay.simulation.lifetime import lifetime_hit_blocks
 from hitledger_replay.simulation.outcome import Outcome
@@ -31,19 +32,15 @@ def simulate(trace: Trace, plan: Plan, stack: LRUStack | None = None) -> Iterato
 
     `stack` is that of the whole trace, where the caller has it already.
     """
-    parts = [(np.arange(trace.num_requests), trace, stack or LRUStack(trace))]
+    parts = [_Part(np.arange(trace.num_requests), trace, stack)]
     if plan.backends > 1:
         split = by_backend(trace, assign(trace, plan.backends, plan.routing), plan.backends)
-        parts = [(requests, part, LRUStack(part)) for requests, part in split]
+        parts = [_Part(requests, part) for requests, part in split]
     for policy in plan.policies:
         for capacity in (None,) if policy is Policy.LIFETIME else plan.blocks(trace.block_size):
             hits = np.zeros(trace.num_requests, dtype=np.int64)
-            for requests, part, lru in parts:
-                hits[requests] = (
-                    lifetime_hit_blocks(part, plan.lifetime_seconds)
-                    if policy is Policy.LIFETIME
-                    else _hit_blocks(part, policy, capacity, lru)
-                )
+            for part in parts:
+                hits[part.requests] = part.hit_blocks(policy, capacity, plan.lifetime_seconds)
             yield Outcome(policy, capacity, hits)
 
 
@@ -58,15 +55,33 @@ def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tie
         yield Outcome(Policy.LRU, capacity, np.sum([*found.values()], axis=0)), found
 
 
-def _hit_blocks(trace: Trace, policy: Policy, capacity: int | None, lru: LRUStack) -> Ints:
-    """int64[R]. Where nothing is evicted, no policy differs from another."""
-    if policy is Policy.LRU or capacity is None or capacity >= trace.num_keys:
-        return lru.hit_blocks(capacity)
-    if policy is Policy.BELADY:
-        return belady_hit_blocks(trace, capacity)
-    if policy is Policy.FIFO:
-        return fifo_hit_blocks(trace, capacity)
-    return pooled_hit_blocks(trace, capacity, _pool_policy(trace, policy, capacity))
+class _Part:
+    """The requests that one backend serves. What serves several capacities is computed once, when first asked for."""
+
+    def __init__(self, requests: Ints, trace: Trace, stack: LRUStack | None = None) -> None:
+        self.requests = requests
+        self._trace = trace
+        self._stack = stack
+
+    @cached_property
+    def _lru(self) -> LRUStack:
+        return self._stack or LRUStack(self._trace)
+
+    @cached_property
+    def _belady(self) -> Belady:
+        return Belady(self._trace)
+
+    def hit_blocks(self, policy: Policy, capacity: int | None, lifetime: float) -> Ints:
+        """int64[R] of this part. Where nothing is evicted, no policy differs from another."""
+        if policy is Policy.LIFETIME:
+            return lifetime_hit_blocks(self._trace, lifetime)
+        if policy is Policy.LRU or capacity is None or capacity >= self._trace.num_keys:
+            return self._lru.hit_blocks(capacity)
+        if policy is Policy.BELADY:
+            return self._belady.hit_blocks(capacity)
+        if policy is Policy.FIFO:
+            return fifo_hit_blocks(self._trace, capacity)
+        return pooled_hit_blocks(self._trace, capacity, _pool_policy(self._trace, policy, capacity))
 
 
 def _pool_policy(trace: Trace, policy: Policy, capacity: int) -> EvictionPolicy:
