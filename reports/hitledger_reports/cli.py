@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from io import TextIOWrapper
 from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
@@ -201,6 +202,8 @@ def report(
 
 def main() -> None:
     """Run the command line; every error of ours ends as one line on stderr and its exit code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?" and no traceback
     try:
         app()
     except HitledgerError as error:

@@ -12,6 +12,8 @@ from hitledger_reports.view.groups import Sum, causes, sure, total
 from hitledger_reports.view.measured import MeasuredSum, measured_sum
 from hitledger_reports.view.paths import rectangles, scaled
 
+PROVIDERS_OWN = ("server.", "unexplained")
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -191,7 +193,9 @@ def _parts(audit: Audit) -> tuple[Part, ...]:
 
 
 def _first(audit: Audit) -> FirstFix | None:
-    for cause, group in causes(audit.breaks).items():
+    """The dearest cause that the user can mend; what the provider does by itself only where there is no other."""
+    groups = causes(audit.breaks).items()
+    for cause, group in sorted(groups, key=lambda item: item[0].startswith(PROVIDERS_OWN)):
         rank, worst = next((rank, found) for rank, found in enumerate(audit.breaks, 1) if found.cause == cause)
         cost = figures.usd(group.break_cost, group.certainty)
         tokens = figures.plural(group.rebilled_tokens, "token")
