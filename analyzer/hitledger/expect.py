@@ -8,7 +8,8 @@ from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
 from hitledger.policies.marked import MarkedCache
-from hitledger.policies.rules import Algorithm, Rule, Rules, salts
+from hitledger.policies.rule import Algorithm, Basis, Rule
+from hitledger.policies.rules import Rules, salts
 from hitledger.policies.view import Mark, PrefixHashes, View
 from hitledger.positions import Positions
 from hitledger.segments import in_order
@@ -145,7 +146,7 @@ def rule_of(call: Call, rules: Rules) -> Rule | None:
         id=f"engine-{hint.kind}-{hint.block_tokens}",
         algorithm=Algorithm.BLOCKS,
         valid_from=date.min,
-        evidence="official",
+        evidence=Basis.OFFICIAL,
         source="the log's own engine hint",
         checked=date.min,
         provider=call.provider,

@@ -9,7 +9,8 @@ from hitledger.causes.marks import below_minimum, marked, refused
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
 from hitledger.lifetimes import seconds_of
-from hitledger.policies.rules import Algorithm, Rules
+from hitledger.policies.rule import Algorithm
+from hitledger.policies.rules import Rules
 from hitledger.results import Finding
 from hitledger.types import Call, Evidence
 

@@ -12,7 +12,7 @@ from hitledger.errors import UsageError
 from hitledger.expect import Expectation, lifetime_of
 from hitledger.policies.cache import Obstacle
 from hitledger.policies.marked import written_marks
-from hitledger.policies.rules import Algorithm
+from hitledger.policies.rule import Algorithm
 from hitledger.prefix import APPEND_ONLY, Difference, first_difference
 from hitledger.segments import in_order
 from hitledger.tokens import TokenCounter

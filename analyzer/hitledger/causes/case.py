@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hitledger.expect import Expectation
-from hitledger.policies.rules import DEFAULTS, Rule
+from hitledger.policies.rule import Rule
+from hitledger.policies.rules import DEFAULTS
 from hitledger.prefix import Difference
 from hitledger.types import Call, Parameter, Prompt, Tier
 

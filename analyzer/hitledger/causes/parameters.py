@@ -3,7 +3,7 @@
 import orjson
 
 from hitledger.causes.case import Case, Change, Confidence, Diagnosis, tier_start
-from hitledger.policies.rules import matches
+from hitledger.policies.rule import matches
 from hitledger.prefix import common_characters, first_leaf
 from hitledger.types import Tier
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from hitledger.policies.rules import Rule
+from hitledger.policies.rule import Rule
 from hitledger.policies.view import View
 
 

@@ -18,7 +18,7 @@ from hitledger.policies.cache import (
     visible,
     visible_from,
 )
-from hitledger.policies.rules import Algorithm
+from hitledger.policies.rule import Algorithm
 from hitledger.policies.view import EntryKey, Mark, View
 from hitledger.types import Kind, Tier
 

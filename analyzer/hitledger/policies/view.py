@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from hitledger.policies.rules import Rule
+from hitledger.policies.rule import Rule
 from hitledger.types import Call, Prompt, Segment, Tier
 
 EntryKey = tuple[bytes, str]  # content hash, and the parameters that count there

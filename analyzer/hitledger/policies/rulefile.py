@@ -1,0 +1,167 @@
+"""Rule files: TOML, one provider a file, shipped in `data/` or given by the user; wrong rows are refused, never guessed."""
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from hitledger.errors import HitledgerError
+from hitledger.policies.rule import Basis, Invalidation, Lifetime, Minimum, Rule
+
+SCHEMA = 1
+MAX_FILE_BYTES = 2**20
+TABLES = frozenset({"schema", "provider", "rule", "inherit"})
+Row = TypeVar("Row", Rule, "Inherit")
+
+
+class RuleFileError(HitledgerError):
+    """A rule file that cannot be used. The message names file, row and reason."""
+
+
+class Inherit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Another provider's rules that hold here too, with what differs."""
+
+    provider: str  # whose
+    models: tuple[str, ...]
+    evidence: Basis
+    source: str
+    checked: date
+    only: tuple[str, ...] = ()  # ids of the rules meant; without: all of that provider
+    valid_from: date | None = None
+    valid_to: date | None = None
+    minimums: tuple[Minimum, ...] | None = None
+    lifetimes: tuple[Lifetime, ...] | None = None
+    invalidates: tuple[Invalidation, ...] | None = None
+    isolation: tuple[str, ...] | None = None
+    collapse_runs: bool | None = None
+    best_effort: bool | None = None
+    notes: tuple[str, ...] = ()
+
+
+class RuleFile(msgspec.Struct, frozen=True):
+    """One TOML file. Earlier rows win, so the narrower model globs stand first; inherited rules come last."""
+
+    name: str
+    provider: str
+    rules: tuple[Rule, ...]
+    inherits: tuple[Inherit, ...]
+
+
+def parse(text: str, name: str) -> RuleFile:
+    """The rows of one TOML file. Raises RuleFileError with file, row and reason."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RuleFileError(f"{name}: {error}") from error
+    for key in tables:
+        if key not in TABLES:
+            raise RuleFileError(f"{name}: `{key}` is no key of a rule file: {', '.join(sorted(TABLES))} are")
+    if tables.get("schema") != SCHEMA:
+        raise RuleFileError(f"{name}: schema {tables.get('schema')}, this hitledger reads {SCHEMA}")
+    provider = tables.get("provider", "")
+    if not isinstance(provider, str) or not provider:
+        raise RuleFileError(f'{name}: say whose rules these are: provider = "…"')
+    rules = tuple(
+        msgspec.structs.replace(rule, provider=provider) for rule in _rows(name, "rule", tables.get("rule", ()), Rule)
+    )
+    for number, rule in enumerate(rules, 1):
+        _check(name, number, rule, rules[: number - 1])
+    return RuleFile(name, provider, rules, tuple(_rows(name, "inherit", tables.get("inherit", ()), Inherit)))
+
+
+def _rows(name: str, table: str, rows: Any, kind: type[Row]) -> Iterable[Row]:
+    if not isinstance(rows, Sequence) or isinstance(rows, str):
+        raise RuleFileError(f"{name}: `{table}` is not a list of tables: write [[{table}]]")
+    for number, row in enumerate(rows, 1):
+        label = row.get("id") or row.get("provider") if isinstance(row, Mapping) else None
+        try:
+            yield msgspec.convert(row, kind)
+        except msgspec.ValidationError as error:
+            raise RuleFileError(f"{name}: {table} {number}{f' ({label})' if label else ''}: {error}") from error
+
+
+def _check(name: str, number: int, rule: Rule, earlier: Sequence[Rule]) -> None:
+    place = f"{name}: rule {number} ({rule.id})"
+    if rule.valid_to is not None and rule.valid_to <= rule.valid_from:
+        raise RuleFileError(f"{place}: valid_to is not after valid_from")
+    figures = [rule.max_breakpoints, rule.lookback, rule.block - 1, rule.slots - 1]
+    figures += [row.tokens for row in rule.minimums] + [row.seconds for row in rule.lifetimes]
+    if min(figures) < 0:
+        raise RuleFileError(f"{place}: a negative number, or a block or slots below 1")
+    if rule.default_lifetime and rule.default_lifetime not in {row.id for row in rule.lifetimes}:
+        raise RuleFileError(f"{place}: default_lifetime `{rule.default_lifetime}` is none of its lifetimes")
+    for other in earlier:
+        if other.id == rule.id:
+            raise RuleFileError(f"{place}: two rules have this id")
+        same = (other.models, other.apis, other.marked) == (rule.models, rule.apis, rule.marked)
+        if same and _overlap(other, rule):
+            raise RuleFileError(f"{place} overlaps {other.id} in time")
+
+
+def _overlap(first: Rule, second: Rule) -> bool:
+    return max(first.valid_from, second.valid_from) < min(first.valid_to or date.max, second.valid_to or date.max)
+
+
+def rules_of(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
+    """All rules, each file's own before those that it inherits. Raises RuleFileError where nothing is inherited."""
+    own: dict[str, list[Rule]] = {}
+    for file in files:
+        own.setdefault(file.provider, []).extend(file.rules)
+    found: list[Rule] = []
+    for file in files:
+        found += file.rules
+        for number, inherit in enumerate(file.inherits, 1):
+            if inherit.provider == file.provider or inherit.provider not in own:
+                raise RuleFileError(f"{file.name}: inherit {number}: there are no rules of `{inherit.provider}`")
+            found += _inherited(file.provider, inherit, own[inherit.provider])
+    return tuple(found)
+
+
+def _inherited(provider: str, inherit: Inherit, rules: Sequence[Rule]) -> Iterable[Rule]:
+    changes = {
+        name: value
+        for name in ("minimums", "lifetimes", "invalidates", "isolation", "collapse_runs", "best_effort")
+        if (value := getattr(inherit, name)) is not None
+    }
+    for rule in rules:
+        if inherit.only and rule.id not in inherit.only:
+            continue
+        start = max(rule.valid_from, inherit.valid_from or rule.valid_from)
+        end = min(rule.valid_to or date.max, inherit.valid_to or date.max)
+        if start < end:
+            yield msgspec.structs.replace(
+                rule,
+                id=f"{provider}/{rule.id}",
+                provider=provider,
+                within=inherit.models,
+                valid_from=start,
+                valid_to=None if end == date.max else end,
+                evidence=inherit.evidence,
+                source=inherit.source,
+                checked=inherit.checked,
+                notes=inherit.notes + rule.notes,
+                **changes,
+            )
+
+
+def shipped_files() -> tuple[RuleFile, ...]:
+    """The rule files that come with the package, by name."""
+    folder = resources.files("hitledger.policies") / "data"
+    files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
+    return tuple(parse(item.read_text("utf-8"), item.name) for item in files)
+
+
+def read_rule_file(path: Path) -> RuleFile:
+    """A rule file of the user. Raises RuleFileError."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise RuleFileError(f"{path}: larger than {MAX_FILE_BYTES // 1024} KiB")
+        return parse(path.read_text("utf-8"), str(path))
+    except OSError as error:
+        raise RuleFileError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise RuleFileError(f"{path}: not UTF-8") from error
