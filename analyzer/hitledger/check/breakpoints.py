@@ -10,7 +10,8 @@ from hitledger.check.material import Material, MaterialKind, call_of
 from hitledger.check.prefix_end import PrefixEnd, prefix_end
 from hitledger.expect import Forecaster, rule_of
 from hitledger.policies.cache import Obstacle
-from hitledger.policies.rules import Algorithm, Rule, Rules, shipped
+from hitledger.policies.rule import Algorithm, Rule
+from hitledger.policies.rules import Rules, shipped
 from hitledger.positions import Positions
 from hitledger.tokens import TokenCounter
 from hitledger.types import Segment, Tier, prompt_of
@@ -41,7 +42,7 @@ def _behind_volatile(material: Material, end: PrefixEnd, volatile: frozenset[int
     if not end.marks or not volatile:
         return
     first = min(volatile)
-    if end.marks[0] > first:
+    if not end.in_front(first) and end.marks[0] > first:  # in front it is a finding of its own
         path = material.prompt.own[end.marks[0] - 1].path
         note = f"all marks stand behind {material.prompt.own[first].path}, which changes: what they write is never read"
         yield finding(material, "breakpoint.on_volatile_tail", path, Level.ERROR, note=note)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 REFERENCE_TIME = 1_768_478_400  # 2026-01-15 12:00:00 UTC; a fixed instant, so that results are the same at every run
 MINUTE, MONTH = 61, 33 * 86_400 + 3 * 3_600 + 61
-HASH_SEEDS = (1, 2, 3, 4)  # a set of two comes in the same order under one more seed half of the time
+HASH_SEEDS = (1, 2, 3)  # a set of two comes in the same order under one more seed half of the time
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,9 +84,9 @@ def _of_tools(old: Prompt, new: Prompt, case: Case) -> Iterator[Differing]:
 
 def _of_leaf(index: int, leaf: Leaf, cause: str) -> Differing:
     spans = differing_spans(leaf.before, leaf.after)
-    span = spans[0] if spans else Span((0, 0), (0, 0))
+    span = Span((0, len(leaf.before)), (0, len(leaf.after))) if leaf.moved or not spans else spans[0]
     return Differing(
-        index, leaf.path, span.old[0], max(span.old[1], span.old[0]), leaf.before, leaf.after, span.new[0], cause,
+        index, leaf.path, span.old[0], span.old[1], leaf.before, leaf.after, span.new[0], cause,
         Confidence.CERTAIN, UNSORTED if leaf.moved else "",
     )  # fmt: skip
 

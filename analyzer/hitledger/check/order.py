@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
-from hitledger.check.differences import Differing
+from hitledger.check.differences import UNSORTED, Differing
 from hitledger.check.material import Material
 from hitledger.check.prefix_end import prefix_end
 from hitledger.tokens import TokenCounter
+
+MIN_TOKENS = 100  # less is not worth a move
+SORTABLE = frozenset({"tools.reordered", "tools.key_order"})  # these are sorted, not moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Move:
 def advice(material: Material, first: Differing | None, volatile: frozenset[int], counter: TokenCounter) -> Move | None:
     """The move of the first changing span behind the last lasting part; None where nothing lasting stands behind it."""
     end = prefix_end(material)
-    if first is None or not end.in_front(first.index):
+    if first is None or not end.in_front(first.index) or first.cause in SORTABLE or first.note == UNSORTED:
         return None
     segments = material.prompt.own
     stop = min(end.position, end.newest)
@@ -37,7 +40,7 @@ def advice(material: Material, first: Differing | None, volatile: frozenset[int]
     if first.before == own:
         rest = max(0, whole - counter.prefix_tokens(own, first.end, material.model))
     tokens = rest + sum(counter.count(segments[i], material.model) for i in lasting)
-    if not tokens:
+    if tokens < MIN_TOKENS:
         return None
     behind = segments[lasting[-1]].path if lasting else first.path
     return Move(first.path, first.start, first.end, behind, tokens)

@@ -13,6 +13,7 @@ from hitledger.check.prefix_end import prefix_end
 
 # What differs there differs under every condition: nothing else is to be said of it.
 ALWAYS = (AGAIN, "process")
+WHOLE_LIST = frozenset({"tools.reordered", "tools.set_changed"})  # one finding, whichever tool differs first
 
 
 @dataclass(slots=True)
@@ -34,7 +35,8 @@ def unstable(reference: Material, others: Sequence[tuple[str, Material]]) -> tup
     places: dict[str, list[_Place]] = {}
     for condition, other in others:
         for differing in differences(reference, other, condition):
-            _add(places.setdefault(differing.path, []), differing, condition)
+            group = differing.cause if differing.cause in WHOLE_LIST else differing.path
+            _add(places.setdefault(group, []), differing, condition)
     found = [place for group in places.values() for place in group]
     found.sort(key=lambda place: (place.first.index, place.start))
     return (*(_finding(reference, place) for place in found), *_parameters(reference, others))

@@ -1,0 +1,61 @@
+"""Put a candidate's segments in the place of the baseline's in a recorded prompt, its cache marks kept."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+from hitledger.types import Kind, Segment
+
+
+def spliced(run: Sequence[Segment], old: Sequence[Segment], new: Sequence[Segment]) -> tuple[Segment, ...]:
+    """`run` stands in the recorded prompt for the baseline's `old`, one for one; give what `new` makes of it.
+
+    A segment that baseline and candidate share stays as it was recorded. A mark is the candidate's where the two
+    sides set different ones; else the client set it, and it stays: on the same segment, on what replaces it, and on
+    the last one where the last one had it.
+    """
+    partner = dict(_partners(old, new))
+    moved = {segment.digest: number for number, segment in enumerate(old)}
+    found: list[Segment] = []
+    for number, segment in enumerate(new):
+        source = partner.get(number)
+        same = moved.get(segment.digest)
+        base = segment if same is None else replace(run[same], path=segment.path)
+        given = old[source].mark if source is not None else None
+        kept = run[source].mark if source is not None and given == segment.mark else segment.mark
+        found.append(replace(base, mark=kept))
+    return tuple(_with_last_mark(found, run, old, new))
+
+
+def _with_last_mark(
+    found: list[Segment], run: Sequence[Segment], old: Sequence[Segment], new: Sequence[Segment]
+) -> list[Segment]:
+    """The client marks the end of the part: the mark follows the end."""
+    last = run[-1].mark if run else None
+    if not found or last is None or old[-1].mark != new[-1].mark or found[-1].mark == last:
+        return found
+    others = {segment.mark for segment in run[:-1]}
+    kept = [segment if segment.mark in others else replace(segment, mark=None) for segment in found[:-1]]
+    return [*kept, replace(found[-1], mark=last)]
+
+
+def _partners(old: Sequence[Segment], new: Sequence[Segment]) -> Iterator[tuple[int, int]]:
+    """(index in new, index in old) of segments that are equal, or that replace each other."""
+    left, right = [segment.digest for segment in old], [segment.digest for segment in new]
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag in ("equal", "replace"):
+            yield from zip(range(j1, j2), range(i1, i2), strict=False)
+
+
+def renumbered(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Tools with the paths that they have now, where they were numbered one by one before."""
+    found: list[Segment] = []
+    number = 0
+    for segment in segments:
+        if segment.kind is Kind.TOOL and segment.path.endswith("]"):
+            base = segment.path.rpartition("[")[0]
+            path = f"{base}[{number}]"
+            number += 1
+            segment = segment if segment.path == path else replace(segment, path=path)
+        found.append(segment)
+    return tuple(found)

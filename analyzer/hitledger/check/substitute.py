@@ -1,0 +1,173 @@
+"""The candidate in place of the baseline in recorded calls: only where the baseline really stands in the prompt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import orjson
+
+from hitledger.check.material import Material, MaterialKind
+from hitledger.check.splice import renumbered, spliced
+from hitledger.errors import UsageError
+from hitledger.segments import digest_of
+from hitledger.types import Call, Kind, Parameter, Segment, Tier, prompt_of
+
+SHORTEST = 20  # characters; a shorter text is looked for as a whole block only, not inside one
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One part on both sides."""
+
+    baseline: Material
+    candidate: Material
+
+
+def pairs_of(baseline: Sequence[Material], candidate: Sequence[Material]) -> tuple[Pair, ...]:
+    """Parts with the same name. Raises UsageError where the two sides are not of one kind."""
+    old = {part.name: part for part in baseline}
+    found = tuple(Pair(old[part.name], part) for part in candidate if part.name in old)
+    if not found:
+        raise UsageError("--baseline and --candidate have no file in common: give two files, or two folders alike")
+    for pair in found:
+        if pair.baseline.kind is not pair.candidate.kind:
+            kinds = f"{pair.baseline.file} is a {pair.baseline.kind}, {pair.candidate.file} a {pair.candidate.kind}"
+            raise UsageError(f"{kinds}: --baseline and --candidate are of one kind")
+    return found
+
+
+class Substitution:
+    """Puts candidates into calls. Prompts that come again share their new segments."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self._pairs = pairs
+        self._system: dict[tuple[Segment, int], Segment] = {}
+
+    def apply(self, call: Call) -> Call | None:
+        """The call with the candidate in it, the same object where nothing changes; None where no baseline is in it."""
+        segments, parameters, stands = call.prompt.segments(), call.parameters, False
+        for number, pair in enumerate(self._pairs):
+            if pair.baseline.kind is MaterialKind.SYSTEM:
+                found = self._text(segments, pair, number)
+            elif pair.baseline.kind is MaterialKind.TOOLS:
+                found = _replaced(segments, pair, Tier.TOOLS)
+            else:
+                found = _body(segments, pair)
+                parameters = _parameters(parameters, pair) if found is not None else parameters
+            if found is not None:
+                segments, stands = found, True
+        if not stands:
+            return None
+        if parameters == call.parameters and _same(segments, call.prompt.segments()):
+            return call
+        return replace(call, prompt=prompt_of(renumbered(segments)), parameters=parameters)
+
+    def _text(self, segments: tuple[Segment, ...], pair: Pair, number: int) -> tuple[Segment, ...] | None:
+        old, new = pair.baseline.text, pair.candidate.text
+        for one, other in ((old, new), (old.strip(), new.strip())):
+            for index, segment in enumerate(segments):
+                if segment.tier is not Tier.SYSTEM and segment.role not in SYSTEM_ROLES:
+                    continue
+                if not _holds(segment, one):
+                    continue
+                key = (segment, number)
+                made = self._system.get(key)
+                if made is None:
+                    made = self._system[key] = _rewritten(segment, one, other)
+                return (*segments[:index], made, *segments[index + 1 :])
+        return None
+
+
+def _holds(segment: Segment, text: str) -> bool:
+    if segment.text is None or len(text) < SHORTEST:
+        return digest_of(segment.kind, segment.role, text) == segment.digest
+    return text in segment.text
+
+
+def _rewritten(segment: Segment, old: str, new: str) -> Segment:
+    if old == new:
+        return segment
+    text = new if segment.text is None else segment.text.replace(old, new, 1)
+    digest = digest_of(segment.kind, segment.role, text)
+    return replace(segment, text=text, chars=len(text), digest=digest)
+
+
+def _replaced(segments: tuple[Segment, ...], pair: Pair, *tiers: Tier) -> tuple[Segment, ...] | None:
+    """The baseline's segments of some tiers, which stand in the prompt one behind the other, replaced."""
+    old = [segment for segment in pair.baseline.prompt.own if segment.tier in tiers]
+    new = [segment for segment in pair.candidate.prompt.own if segment.tier in tiers]
+    if not old:
+        return None
+    wanted = [_content(segment) for segment in old]
+    places = [index for index, segment in enumerate(segments) if segment.tier in tiers]
+    for first in range(len(places) - len(old) + 1):
+        run = [segments[index] for index in places[first : first + len(old)]]
+        if [_content(segment) for segment in run] == wanted:
+            start = places[first]
+            return (*segments[:start], *spliced(run, old, new), *segments[start + len(old) :])
+    return None
+
+
+def _body(segments: tuple[Segment, ...], pair: Pair) -> tuple[Segment, ...] | None:
+    """Every part that differs has to stand in the prompt; where none differs, tools and system have to."""
+    tiers = [tier for tier in Tier if _differs(pair, tier)]
+    for tier in tiers or [tier for tier in (Tier.TOOLS, Tier.SYSTEM) if _has(pair.baseline, tier)]:
+        found = _replaced(segments, pair, tier) if _has(pair.baseline, tier) else _inserted(segments, pair, tier)
+        if found is None:
+            return None
+        segments = found
+    return segments
+
+
+def _inserted(segments: tuple[Segment, ...], pair: Pair, tier: Tier) -> tuple[Segment, ...] | None:
+    """A part that the baseline does not have at all: put where it belongs, if the call has none either."""
+    if any(segment.tier is tier for segment in segments):
+        return None
+    order = list(Tier)
+    start = sum(order.index(segment.tier) < order.index(tier) for segment in segments)
+    new = tuple(segment for segment in pair.candidate.prompt.own if segment.tier is tier)
+    return (*segments[:start], *new, *segments[start:])
+
+
+def _differs(pair: Pair, tier: Tier) -> bool:
+    old, new = (
+        [(s.digest, s.mark) for s in side.prompt.own if s.tier is tier] for side in (pair.baseline, pair.candidate)
+    )
+    return old != new
+
+
+def _has(material: Material, tier: Tier) -> bool:
+    return any(segment.tier is tier for segment in material.prompt.own)
+
+
+def _parameters(parameters: tuple[Parameter, ...], pair: Pair) -> tuple[Parameter, ...]:
+    """Parameters that the two bodies set differently, where the call has the baseline's."""
+    old = {parameter.name: parameter for parameter in pair.baseline.parameters}
+    new = {parameter.name: parameter for parameter in pair.candidate.parameters}
+    found = {parameter.name: parameter for parameter in parameters}
+    for name in old.keys() | new.keys():
+        before, after, own = old.get(name), new.get(name), found.get(name)
+        if before == after or (own.value if own else None) != (before.value if before else None):
+            continue
+        found.pop(name, None)
+        if after is not None:
+            found[name] = after
+    return tuple(found[name] for name in sorted(found))
+
+
+def _same(left: Sequence[Segment], right: Sequence[Segment]) -> bool:
+    return len(left) == len(right) and all(
+        a is b or (a.digest == b.digest and a.mark == b.mark) for a, b in zip(left, right, strict=True)
+    )
+
+
+@lru_cache(maxsize=65536)
+def _content(segment: Segment) -> bytes:
+    """What is compared: for a tool its JSON value, so that a file written with other spaces or key order is found."""
+    if segment.kind is not Kind.TOOL or segment.text is None:
+        return segment.digest
+    try:
+        return orjson.dumps(orjson.loads(segment.text), option=orjson.OPT_SORT_KEYS)
+    except orjson.JSONDecodeError:
+        return segment.digest
