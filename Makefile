@@ -17,6 +17,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	    hypothesis mypy pytest ruff selenium types-PyYAML
 	touch $@
 
+demo: install
+	mkdir -p out
+	$(BIN)/hitledger audit fixtures/claude-code/real-session --json out/demo.json --html out/demo.html
+	@echo "The page of this audit: out/demo.html"
+
 test: install node_modules/axe-core/axe.min.js postgresql
 	$(BIN)/python -m pytest -q
 
