@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from hitledger.billing import Cost, cost_of, costs_of, rates_of
+from hitledger.logs.captured.sse import fold_text
 from hitledger.logs.read import read_logs
-from hitledger.logs.sse import fold_text
 from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.types import Call, Evidence, Place, Usage, prompt_of
 from hitledger.usage import read_usage

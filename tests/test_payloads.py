@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from hitledger.logs import payloads
-from hitledger.logs.payloads import payload_of
+from hitledger.logs.captured.payloads import payload_of
 
 BODY = {"model": "m", "n": [1, "ü"]}
 TEXT = json.dumps(BODY)

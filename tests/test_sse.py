@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitledger.logs.sse import fold_events, fold_text, looks_streamed
+from hitledger.logs.captured.sse import fold_events, fold_text, looks_streamed
 
 
 def stream(*events: object, end: str = "") -> str:

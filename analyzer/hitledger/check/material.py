@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from hitledger.errors import UsageError
-from hitledger.logs.dialect import api_of_shape, model_of
+from hitledger.logs.captured.dialect import api_of_shape, model_of
 from hitledger.parameters import parameters_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api, Layout

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from hitledger.logs.answers import usage_object
-from hitledger.logs.capture import NO_CALL, Capture
-from hitledger.logs.dialect import model_of_arn
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.answers import usage_object
+from hitledger.logs.captured.capture import NO_CALL, Capture
+from hitledger.logs.captured.dialect import model_of_arn
+from hitledger.logs.captured.exchange import Exchange
+from hitledger.logs.captured.payloads import payload_of
 from hitledger.logs.fields import count, first_text, items, mapping, parsed, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import after, instant
-from hitledger.logs.payloads import payload_of
 from hitledger.logs.values import opening, values
 from hitledger.types import Call, Place
 

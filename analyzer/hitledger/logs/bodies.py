@@ -7,9 +7,9 @@ session, status) is used where a row has it; a row without a session belongs to 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.capture import Capture
-from hitledger.logs.dialect import is_request, is_response
-from hitledger.logs.envelope import exchange_in
+from hitledger.logs.captured.capture import Capture
+from hitledger.logs.captured.dialect import is_request, is_response
+from hitledger.logs.captured.envelope import exchange_in
 from hitledger.logs.fields import mapping
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import Ingest

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hitledger.logs.capture import NO_CALL, Capture
-from hitledger.logs.envelope import exchange_in
+from hitledger.logs.captured.capture import NO_CALL, Capture
+from hitledger.logs.captured.envelope import exchange_in
+from hitledger.logs.captured.identity import side_agent
 from hitledger.logs.fields import mapping
 from hitledger.logs.files import LogFile
-from hitledger.logs.identity import side_agent
 from hitledger.logs.ingest import Ingest
 from hitledger.types import Call, Place
 

@@ -7,14 +7,14 @@ are exact where the exporter kept them; some exporters cut long ones or drop the
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.capture import Capture
-from hitledger.logs.exchange import NO_BODY, Exchange
+from hitledger.logs.captured.capture import Capture
+from hitledger.logs.captured.exchange import NO_BODY, Exchange
+from hitledger.logs.captured.identity import safe_headers
+from hitledger.logs.captured.payloads import payload_of
 from hitledger.logs.fields import count, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.identity import safe_headers
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import after, instant
-from hitledger.logs.payloads import payload_of
 from hitledger.logs.records import head_document, records_under
 from hitledger.types import Call, Place
 

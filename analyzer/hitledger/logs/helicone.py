@@ -7,14 +7,14 @@ is taken where the row has it.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.answers import text_of, usage_object
-from hitledger.logs.dialect import api_of
+from hitledger.logs.captured.answers import text_of, usage_object
+from hitledger.logs.captured.dialect import api_of
+from hitledger.logs.captured.payloads import payload_of
+from hitledger.logs.captured.turns import opens_turn
 from hitledger.logs.fields import count, dollars, first_text, items, mapping, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import after, instant
-from hitledger.logs.payloads import payload_of
-from hitledger.logs.turns import opens_turn
 from hitledger.logs.values import opening, values
 from hitledger.parameters import parameters_of, route_of
 from hitledger.providers import provider_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.dialect import api_of
+from hitledger.logs.captured.dialect import api_of
 from hitledger.logs.fields import first_text, items, mapping, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest

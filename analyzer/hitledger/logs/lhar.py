@@ -7,14 +7,14 @@ leaves the cached and written tokens out. Costs are the tool's own estimate, kep
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.capture import Capture
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.capture import Capture
+from hitledger.logs.captured.exchange import Exchange
+from hitledger.logs.captured.identity import safe_headers
+from hitledger.logs.captured.payloads import payload_of
 from hitledger.logs.fields import count, dollars, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.identity import safe_headers
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import after, instant
-from hitledger.logs.payloads import payload_of
 from hitledger.logs.records import head_document, records_under
 from hitledger.types import Call, Place
 

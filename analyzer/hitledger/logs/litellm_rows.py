@@ -6,11 +6,11 @@ Sources: LiteLLM docs, proxy/logging_spec (StandardLoggingPayload); its schema.p
 from collections.abc import Mapping
 from typing import Any
 
-from hitledger.logs.answers import text_of
-from hitledger.logs.dialect import api_of_shape
+from hitledger.logs.captured.answers import text_of
+from hitledger.logs.captured.dialect import api_of_shape
+from hitledger.logs.captured.turns import opens_turn
 from hitledger.logs.fields import dollars, first_text, mapping, parsed, text
 from hitledger.logs.instants import instant
-from hitledger.logs.turns import opens_turn
 from hitledger.parameters import parameters_of, route_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api, Layout

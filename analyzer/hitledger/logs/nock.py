@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.dialect import api_of, is_response
+from hitledger.logs.captured.dialect import api_of, is_response
+from hitledger.logs.captured.sse import fold_text
 from hitledger.logs.fields import count, dollars, first_text, items, mapping, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import instant
-from hitledger.logs.sse import fold_text
 from hitledger.logs.values import opening, values
 from hitledger.parameters import route_of
 from hitledger.providers import provider_of

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hitledger.logs.answers import status_of
-from hitledger.logs.capture import Capture
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.answers import status_of
+from hitledger.logs.captured.capture import Capture
+from hitledger.logs.captured.exchange import Exchange
 from hitledger.logs.fields import count, first_text, mapping, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest

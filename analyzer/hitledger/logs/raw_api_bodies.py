@@ -12,13 +12,13 @@ from pathlib import PurePath
 from typing import Any
 
 from hitledger.errors import NothingToReadError
-from hitledger.logs.answer_joins import Asked, join_answers
-from hitledger.logs.capture import UNREADABLE, Capture
-from hitledger.logs.dialect import is_request, is_response
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.answer_joins import Asked, join_answers
+from hitledger.logs.captured.capture import UNREADABLE, Capture
+from hitledger.logs.captured.dialect import is_request, is_response
+from hitledger.logs.captured.exchange import Exchange
+from hitledger.logs.captured.identity import side_agent
 from hitledger.logs.fields import first_text, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.identity import side_agent
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
 from hitledger.logs.records import head_document

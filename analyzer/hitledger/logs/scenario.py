@@ -6,11 +6,11 @@ Each request holds its complete body and usage, so the evidence is exact. The fi
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hitledger.logs.capture import Capture
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.capture import Capture
+from hitledger.logs.captured.exchange import Exchange
+from hitledger.logs.captured.identity import safe_headers
 from hitledger.logs.fields import count, first_text, items, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.identity import safe_headers
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import instant
 from hitledger.logs.records import head_document, records_under, whole_or_cut

@@ -10,15 +10,15 @@ from typing import Any
 import orjson
 import yaml
 
-from hitledger.logs.answers import created_at
-from hitledger.logs.capture import Capture
-from hitledger.logs.exchange import NO_BODY, Exchange
+from hitledger.logs.captured.answers import created_at
+from hitledger.logs.captured.capture import Capture
+from hitledger.logs.captured.exchange import NO_BODY, Exchange
+from hitledger.logs.captured.identity import safe_headers
+from hitledger.logs.captured.payloads import payload_of
 from hitledger.logs.fields import count, items, mapping, text
 from hitledger.logs.files import BOM, DAMAGE, LogFile
-from hitledger.logs.identity import safe_headers
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
-from hitledger.logs.payloads import payload_of
 from hitledger.types import Call, Place
 
 FORMAT = "vcr"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hitledger.logs.dialect import is_request
+from hitledger.logs.captured.dialect import is_request
 from hitledger.logs.fields import dollars, first_text, items, mapping, text
 from hitledger.logs.instants import instant
 from hitledger.logs.spans.messages import chat_messages

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hitledger.logs.dialect import is_request
+from hitledger.logs.captured.dialect import is_request
 from hitledger.logs.fields import text
 from hitledger.logs.spans.messages import chat_messages, parsed
 from hitledger.logs.spans.request import Request, status_of

@@ -6,7 +6,7 @@ Source: openinference-semantic-conventions 0.1: `llm.token_count.prompt` is the 
 from collections.abc import Mapping
 from typing import Any
 
-from hitledger.logs.dialect import is_request
+from hitledger.logs.captured.dialect import is_request
 from hitledger.logs.fields import dollars
 from hitledger.logs.spans.messages import chat_messages, indexed, parsed
 from hitledger.logs.spans.request import Request, status_of

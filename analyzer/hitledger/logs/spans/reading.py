@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from hitledger.logs.dialect import api_of_shape
+from hitledger.logs.captured.dialect import api_of_shape
+from hitledger.logs.captured.turns import opens_turn
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.spans import genai, langfuse, mlflow, openinference, vercel
@@ -14,7 +15,6 @@ from hitledger.logs.spans.emitters import Emitters
 from hitledger.logs.spans.request import Request
 from hitledger.logs.spans.span import Key, Role, Span
 from hitledger.logs.spans.tree import Tree
-from hitledger.logs.turns import opens_turn
 from hitledger.logs.values import Value, opening, values
 from hitledger.parameters import parameters_of, route_of
 from hitledger.providers import provider_of

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from hitledger.logs.dialect import api_of_response
+from hitledger.logs.captured.dialect import api_of_response
 from hitledger.logs.fields import dollars, items
 from hitledger.logs.instants import instant
 from hitledger.segments import Api

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from hitledger.logs.streams import chat, gemini, messages, responses
+from hitledger.logs.captured.streams import chat, gemini, messages, responses
 
 END = "[DONE]"
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hitledger.logs.dialect import is_request, is_response
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.dialect import is_request, is_response
+from hitledger.logs.captured.exchange import Exchange
+from hitledger.logs.captured.identity import safe_headers
+from hitledger.logs.captured.payloads import payload_of
 from hitledger.logs.fields import count, dollars, first_text, items, mapping, parsed
-from hitledger.logs.identity import safe_headers
 from hitledger.logs.instants import after, instant
-from hitledger.logs.payloads import payload_of
 
 REQUEST_KEYS = (
     *("request", "req", "request_body", "requestBody", "raw_request", "request_json", "request_data", "body", "input"),

@@ -2,11 +2,11 @@
 
 import orjson
 
-from hitledger.logs.continued import Continued
-from hitledger.logs.dialect import api_of, has_plain_prompt
-from hitledger.logs.exchange import Exchange, call_of
+from hitledger.logs.captured.continued import Continued
+from hitledger.logs.captured.dialect import api_of, has_plain_prompt
+from hitledger.logs.captured.exchange import Exchange, call_of
+from hitledger.logs.captured.repeats import Repeats
 from hitledger.logs.ingest import FileLedger
-from hitledger.logs.repeats import Repeats
 from hitledger.segments import Api, Layout
 from hitledger.types import Call, Place
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from hitledger.logs.answers import text_of
+from hitledger.logs.captured.answers import text_of
 from hitledger.logs.fields import items, mapping, text
 from hitledger.types import Prompt, Tier
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from hitledger.logs.sse import Stream, fold_events, fold_text, looks_streamed
+from hitledger.logs.captured.sse import Stream, fold_events, fold_text, looks_streamed
 
 MAX_BODY_BYTES = 64 * 2**20  # after decompression: a log is hostile input
 _GZIP_OR_ZLIB = 47  # zlib's window bits: largest window, header detected

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hitledger.logs.exchange import Exchange
+from hitledger.logs.captured.exchange import Exchange
 from hitledger.logs.fields import items, mapping, text
 
 LINK = "previous_response_id"

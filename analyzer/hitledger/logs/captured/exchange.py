@@ -10,11 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from hitledger.logs.answers import cost_of, created_at, status_of, text_of, usage_object
-from hitledger.logs.dialect import address_of, model_of
+from hitledger.logs.captured.answers import cost_of, created_at, status_of, text_of, usage_object
+from hitledger.logs.captured.dialect import address_of, model_of
+from hitledger.logs.captured.identity import agent_of, session_of
+from hitledger.logs.captured.turns import opens_turn
 from hitledger.logs.fields import text
-from hitledger.logs.identity import agent_of, session_of
-from hitledger.logs.turns import opens_turn
 from hitledger.parameters import parameters_of, route_of
 from hitledger.providers import provider_of
 from hitledger.segments import Api, Layout, hidden
