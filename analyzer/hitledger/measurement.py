@@ -93,6 +93,14 @@ class MemoryLedger:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerCounters:
+    """How the server's own counters changed over the replay, in tokens; None where it has no such counter."""
+
+    queries: int | None
+    hits: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """One replay. `concurrency` is the number of requests that were in flight at once."""
 
@@ -111,6 +119,7 @@ class Measurement:
     unreplayed: tuple[UnreplayedCall, ...]
     ttft_model: FittedTtft | None = None
     memory: MemoryLedger | None = None
+    server: ServerCounters | None = None
 
 
 def to_json(measurement: Measurement) -> bytes:

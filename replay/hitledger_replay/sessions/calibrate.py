@@ -15,32 +15,34 @@ RUNS = 2
 def calibrate(engine: Engine, vocabulary_size: int, max_tokens: int) -> tuple[TtftSample, ...]:
     """Warm up, then time each length cold and with half and nine tenths cached: the fastest of two runs each.
 
-    The cache is empty afterwards. `max_tokens` is the longest prompt that may be used.
+    A cold prompt leaves what the next ones share. The cache is empty afterwards. `max_tokens` is the longest prompt
+    that may be used; the pool must hold six times as much.
     """
-    size = engine.options.block_size
-    room = min(max_tokens, (engine.options.num_blocks - 2) * size // 2)
+    room = min(max_tokens, (engine.options.num_blocks - 2) * engine.options.block_size // (2 * RUNS + 2))
     lengths = [length for length in LENGTHS if length <= room] or [max(2, room)]
-    _time(engine, standin_ids(b"warm-up", lengths[0], vocabulary_size), 0, "warm-up")
+    _time(engine, standin_ids(b"warm-up", lengths[0], vocabulary_size))
     samples: list[TtftSample] = []
     for length in lengths:
-        ids = standin_ids(f"calibration {length}".encode(), length, vocabulary_size)
-        cached = sorted({int(length * share) // size * size for share in CACHED_SHARES if length >= 4 * size} - {0})
-        timed = [_fastest(engine, ids, num_cached) for num_cached in (0, *cached)]
-        samples.extend(timed)
-        if timed[0].seconds > ENOUGH_SECONDS:
+        rounds = [_round(engine, length, number, vocabulary_size) for number in range(RUNS)]
+        samples.extend(min(runs, key=lambda sample: sample.seconds) for runs in zip(*rounds, strict=True))
+        engine.cache.clear()
+        if samples[-len(rounds[0])].seconds > ENOUGH_SECONDS:
             break
-    engine.cache.clear()
     return tuple(samples)
 
 
-def _fastest(engine: Engine, ids: tuple[int, ...], num_cached: int) -> TtftSample:
-    runs = [_time(engine, ids, num_cached, f"calibration {len(ids)} {num_cached} {run}") for run in range(RUNS)]
-    return min(runs, key=lambda sample: sample.seconds)
+def _round(engine: Engine, length: int, number: int, vocabulary_size: int) -> list[TtftSample]:
+    size = engine.options.block_size
+    base = standin_ids(f"calibration {length} {number}".encode(), length, vocabulary_size)
+    samples = [_time(engine, base)]
+    for share in CACHED_SHARES:
+        kept = int(length * share) // size * size
+        if kept:
+            tail = standin_ids(f"tail {length} {number} {share}".encode(), length - kept, vocabulary_size)
+            samples.append(_time(engine, (*base[:kept], *tail)))
+    return samples
 
 
-def _time(engine: Engine, ids: tuple[int, ...], num_cached: int, salt: str) -> TtftSample:
-    if num_cached:
-        engine.run_one(Request(f"{salt} prefix", ids[:num_cached], salt=salt))
-    result = engine.run_one(Request(salt, ids, salt=salt))
-    engine.cache.clear()
+def _time(engine: Engine, ids: tuple[int, ...]) -> TtftSample:
+    result = engine.run_one(Request("calibration", ids))
     return TtftSample(len(ids), result.num_cached_tokens, result.first_token.ttft)

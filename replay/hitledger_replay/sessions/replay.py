@@ -28,12 +28,14 @@ from hitledger_replay.sessions.planengine import PlanEngine
 from hitledger_replay.sessions.prometheus import prometheus_text
 from hitledger_replay.sessions.render import PromptRenderer, Target
 from hitledger_replay.sessions.runs import combined
-from hitledger_replay.sessions.ttft import TtftModel, TtftSample, fit
+from hitledger_replay.sessions.ttft import COEFFICIENTS, TtftModel, TtftSample, fit
 
 Progress = Callable[[int, int], None]  # calls done, calls in all
 
 ENGINE = "hitledger"
 CALIBRATION_TOKENS = 1 << 15
+ROUNDS = 7
+"""Prompts that the calibration keeps at once, and one to spare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class _Setting:
     plan: ReplayPlan
     demand: Demand
     samples: tuple[TtftSample, ...]
-    ttft: TtftModel
+    ttft: TtftModel | None
 
     @property
     def lifetime(self) -> float | None:
@@ -84,7 +86,7 @@ def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel
         require_context(demand, loaded.max_tokens, loaded.name)
         require_room(demand, options.block_size, token_bytes, loaded.model.device)
     samples = _calibration(loaded, options, demand)
-    return _Setting(options, loaded, plan, demand, samples, fit(samples))
+    return _Setting(options, loaded, plan, demand, samples, fit(samples) if len(samples) >= COEFFICIENTS else None)
 
 
 def _token_bytes(loaded: LoadedModel, kv_dtype: str) -> int:
@@ -95,7 +97,7 @@ def _token_bytes(loaded: LoadedModel, kv_dtype: str) -> int:
 
 def _calibration(loaded: LoadedModel, options: ReplayOptions, demand: Demand) -> tuple[TtftSample, ...]:
     longest = min(loaded.max_tokens, CALIBRATION_TOKENS, max(64, demand.longest_tokens))
-    blocks = 2 * (longest // options.block_size + 2) + 2
+    blocks = ROUNDS * (longest // options.block_size + 2)
     return calibrate(_engine(loaded, options, blocks, None), loaded.vocabulary_size, longest)
 
 
@@ -167,6 +169,6 @@ def _measurement(
         scale=setting.plan.scale,
         calls=calls,
         unreplayed=unreplayed,
-        ttft_model=setting.ttft.as_value(setting.samples),
+        ttft_model=setting.ttft.as_value(setting.samples) if setting.ttft else None,
         memory=memory_ledger(engine, replay.peak_tokens, replay.peak_slots) if isinstance(engine, Engine) else None,
     )

@@ -15,6 +15,7 @@ import numpy
 from hitledger.measurement import FittedTtft
 
 MILLI = 1000.0
+COEFFICIENTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +60,15 @@ def fit(samples: Sequence[TtftSample]) -> TtftModel:
 
     Raises ValueError for fewer than three samples.
     """
-    if len(samples) < 3:
+    if len(samples) < COEFFICIENTS:
         raise ValueError(f"{len(samples)} samples cannot settle three coefficients")
     rows = numpy.array([[1, s.num_tokens - s.num_cached, s.num_tokens**2 - s.num_cached**2] for s in samples], float)
     rows /= numpy.array([[s.seconds] for s in samples])
-    best, best_error = numpy.zeros(3), float(len(samples))
-    for size in (1, 2, 3):
-        for columns in combinations(range(3), size):
+    best, best_error = numpy.zeros(COEFFICIENTS), float(len(samples))
+    for size in range(1, COEFFICIENTS + 1):
+        for columns in combinations(range(COEFFICIENTS), size):
             found = numpy.linalg.lstsq(rows[:, columns], numpy.ones(len(samples)), rcond=None)[0]
-            candidate = numpy.zeros(3)
+            candidate = numpy.zeros(COEFFICIENTS)
             candidate[list(columns)] = found
             error = float(((rows @ candidate - 1) ** 2).sum())
             if (found >= 0).all() and error < best_error:

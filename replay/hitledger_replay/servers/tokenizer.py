@@ -1,0 +1,29 @@
+"""Token ids by the server's own tokenizer: vLLM's and llama.cpp's `/tokenize`."""
+
+from hitledger_replay.servers.client import ServerClient, ServerError
+
+
+class ServerTokenizer:
+    """Special tokens named in a text become those tokens, as the servers parse them."""
+
+    def __init__(self, client: ServerClient) -> None:
+        self._client = client
+
+    def ids(self, text: str) -> tuple[int, ...]:
+        """Raises ServerError if the server has no tokenizer to ask."""
+        if not text:
+            return ()
+        body = {
+            "model": self._client.model,
+            "prompt": text,
+            "content": text,
+            "add_special_tokens": False,
+            "add_special": False,
+            "parse_special": True,
+        }
+        tokens = self._client.post_json("/tokenize", body).get("tokens")
+        if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):
+            raise ServerError(
+                f"{self._client.url}: /tokenize gives no token ids; name a local --model for its tokenizer"
+            )
+        return tuple(tokens)
