@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from hitledger.logs import payloads
+from hitledger.logs.captured import payloads
 from hitledger.logs.captured.payloads import payload_of
 
 BODY = {"model": "m", "n": [1, "ü"]}
