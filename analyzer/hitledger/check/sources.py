@@ -81,3 +81,15 @@ def _read(path: Path, shown: str) -> str:
         raise NothingToReadError(f"{shown}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{shown}: not UTF-8 text") from error
+
+
+def load_changed(files: tuple[str, ...], revision: str) -> tuple[Source | None, Source]:
+    """Changed files, each named by its path, and their texts in a git revision; a new file has none there."""
+    candidates = tuple(material_of_text(_read(Path(file), file), file, file) for file in files)
+    baselines = []
+    for file in files:
+        if gitfiles.has(revision, file):
+            text = gitfiles.read(revision, file)[file]
+            baselines.append(material_of_text(text, file, file))
+    baseline = Source(f"{gitfiles.PREFIX}{revision}", tuple(baselines)) if baselines else None
+    return baseline, Source(", ".join(files), candidates)

@@ -15,28 +15,20 @@ def spliced(run: Sequence[Segment], old: Sequence[Segment], new: Sequence[Segmen
     the last one where the last one had it.
     """
     partner = dict(_partners(old, new))
-    moved = {segment.digest: number for number, segment in enumerate(old)}
+    recorded = {segment.digest: number for number, segment in enumerate(old)}
+    end, last = len(new) - 1, len(old) - 1
+    client_marks_end = run[last].mark is not None and bool(new) and old[last].mark == new[end].mark
     found: list[Segment] = []
     for number, segment in enumerate(new):
-        source = partner.get(number)
-        same = moved.get(segment.digest)
+        source, same = partner.get(number), recorded.get(segment.digest)
+        mark = segment.mark
+        if client_marks_end and number == end:
+            mark = run[last].mark
+        elif source is not None and old[source].mark == segment.mark:
+            mark = None if client_marks_end and source == last else run[source].mark
         base = segment if same is None else replace(run[same], path=segment.path)
-        given = old[source].mark if source is not None else None
-        kept = run[source].mark if source is not None and given == segment.mark else segment.mark
-        found.append(replace(base, mark=kept))
-    return tuple(_with_last_mark(found, run, old, new))
-
-
-def _with_last_mark(
-    found: list[Segment], run: Sequence[Segment], old: Sequence[Segment], new: Sequence[Segment]
-) -> list[Segment]:
-    """The client marks the end of the part: the mark follows the end."""
-    last = run[-1].mark if run else None
-    if not found or last is None or old[-1].mark != new[-1].mark or found[-1].mark == last:
-        return found
-    others = {segment.mark for segment in run[:-1]}
-    kept = [segment if segment.mark in others else replace(segment, mark=None) for segment in found[:-1]]
-    return [*kept, replace(found[-1], mark=last)]
+        found.append(replace(base, mark=mark))
+    return tuple(found)
 
 
 def _partners(old: Sequence[Segment], new: Sequence[Segment]) -> Iterator[tuple[int, int]]:
