@@ -1,11 +1,13 @@
 """Caches with entries at marked ends: Anthropic's breakpoints and OpenAI's message ends.
 
-They differ in where a request looks and where it writes; entries, lifetimes and look-back are the same.
+They differ in where a request looks and where it writes (`breakpoints.py`, `message_ends.py`); entries, lifetimes and
+what is billed are the same.
 """
 
 from collections.abc import Iterator
 from datetime import datetime
 
+from hitledger.policies import breakpoints, message_ends
 from hitledger.policies.cache import (
     Blocked,
     Entry,
@@ -18,12 +20,9 @@ from hitledger.policies.cache import (
     visible,
     visible_from,
 )
+from hitledger.policies.heads import Heads
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.view import EntryKey, Mark, View
-from hitledger.types import Kind, Tier
-
-FIRST_EXPLICIT, LATEST_EXPLICIT = 2, 50  # explicit breakpoints that an OpenAI lookup considers
-RUN_KINDS = (Kind.TOOL_USE, Kind.TOOL_RESULT)
 
 
 class MarkedCache:
@@ -31,15 +30,28 @@ class MarkedCache:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[bytes, str], Entry] = {}
+        self._heads = Heads()
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""
         for position, key in _looked_at(view):
             entry = self._entries.get(key)
             if entry is not None and alive(entry, view.rule, now) and visible(entry, now):
-                writes = _writes(view, entry.tokens)
-                return Forecast(entry.tokens, entry.source, position, entry.exact, writes, entry)
-        return Forecast(0, None, 0, True, _writes(view, 0))
+                tokens = entry.tokens
+                if not entry.exact and self._is_head(view, position):
+                    tokens = self._heads.of(view).length or tokens
+                return Forecast(tokens, entry.source, position, entry.exact, _writes(view, tokens), entry)
+        return self._nothing_found(view)
+
+    def _nothing_found(self, view: View) -> Forecast:
+        """All of a transcript's entries are gone: what other sessions keep warm of its head can still be read."""
+        head = self._heads.of(view) if view.prompt.base is not None else None
+        if head is None or head.shared is None:
+            return Forecast(0, None, 0, True, _writes(view, 0))
+        return Forecast(head.shared, head.shared_by, 0, False, _writes(view, head.shared))
+
+    def _is_head(self, view: View, position: int) -> bool:
+        return position == view.root.length < view.length
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """Look at every position, near or far, for an entry that lies beyond `read` tokens."""
@@ -62,6 +74,8 @@ class MarkedCache:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
         now, seen_from = used_at(view), visible_from(view)
         last = forecast.entry
+        if last is None or self._is_head(view, forecast.position):
+            self._heads.learn(view, index, forecast)
         if view.rule.refreshed_by_read:
             touch(last, now)
         marks = written_marks(view)
@@ -86,84 +100,16 @@ class MarkedCache:
 def _looked_at(view: View) -> Iterator[tuple[int, EntryKey]]:
     """Positions where an entry may be found, with their keys, longest first."""
     if view.rule.algorithm is Algorithm.MESSAGE_ENDS:
-        yield from ((position, view.key(position)) for position in _message_end_reach(view))
-    elif view.prompt.base is not None and not view.rule.collapse_runs:
-        yield from _transcript_reach(view)
+        yield from ((position, view.key(position)) for position in message_ends.reach(view))
     else:
-        for mark in reversed(view.marks):
-            yield from ((position, view.key(position)) for position in _back_from(view, mark.position))
-
-
-def _transcript_reach(view: View) -> Iterator[tuple[int, EntryKey]]:
-    """A transcript has entries at the ends of its calls' prompts only, and at the mark on its hidden head."""
-    nearest = view.length - view.rule.lookback
-    for position, key in view.ends():
-        if position <= nearest:
-            break
-        yield position, key
-    yield from ((mark.position, view.key(mark.position)) for mark in view.marks[-2::-1])
-
-
-def _back_from(view: View, position: int) -> Iterator[int]:
-    """A mark and the positions before it, `lookback` in all; a run of one kind can count as one position."""
-    left = view.rule.lookback
-    previous: Kind | None = None
-    while position > 0:
-        kind = view.segment(position - 1).kind if view.rule.collapse_runs else None
-        in_run = kind in RUN_KINDS and kind is previous
-        if not in_run:
-            if left == 0:
-                return
-            left -= 1
-        yield position
-        previous = kind
-        position -= 1
-
-
-def _message_end_reach(view: View) -> Iterator[int]:
-    """OpenAI from GPT-5.6 on: explicit marks (first 2, latest 50) and up to 20 eligible message ends."""
-    explicit = [mark.position for mark in view.marks]
-    reach = set(explicit[:FIRST_EXPLICIT] + explicit[-LATEST_EXPLICIT:])
-    if implicit_allowed(view):
-        ends = eligible_ends(view)
-        reach |= set(ends[-view.rule.lookback - 1 :]) | set(ends[:1])
-    yield from sorted(reach, reverse=True)
-
-
-def implicit_allowed(view: View) -> bool:
-    """Whether the request leaves the implicit breakpoint on (`mode: "explicit"` turns it off)."""
-    options = next((p.value for p in view.call.parameters if p.name == "cache_retention"), "")
-    return '"mode":"explicit"' not in options
-
-
-def eligible_ends(view: View) -> list[int]:
-    """Ends of eligible messages: user messages, the last tool result of a run, the last developer message in front."""
-    if view.prompt.base is not None:  # each call of a transcript ends with a user message or a tool result
-        return sorted(end for end, _ in view.ends())
-    ends: list[int] = []
-    segments = view.prompt.segments()
-    for index, segment in enumerate(segments):
-        following = segments[index + 1] if index + 1 < len(segments) else None
-        if following is not None and not following.opens_message and following.tier is segment.tier:
-            continue
-        is_head = segment.tier is not Tier.MESSAGES and (following is None or following.tier is Tier.MESSAGES)
-        is_user = segment.tier is Tier.MESSAGES and segment.role == "user"
-        is_result = segment.kind is Kind.TOOL_RESULT and (following is None or following.kind is not Kind.TOOL_RESULT)
-        if is_head or is_user or is_result:
-            ends.append(index + 1)
-    return ends
+        yield from breakpoints.reach(view)
 
 
 def written_marks(view: View) -> tuple[Mark, ...]:
     """Where the request writes, first to last."""
     if view.rule.algorithm is not Algorithm.MESSAGE_ENDS:
         return view.marks
-    marks = list(view.marks)
-    if implicit_allowed(view):
-        ends = eligible_ends(view)
-        if ends and ends[-1] not in {mark.position for mark in marks}:
-            marks.append(Mark(ends[-1], view.rule.default_lifetime))
-    return tuple(sorted(marks, key=lambda mark: mark.position)[-view.rule.max_breakpoints :])
+    return message_ends.written(view)
 
 
 def _entry_tokens(view: View, mark: Mark, last: bool) -> tuple[int, bool]:

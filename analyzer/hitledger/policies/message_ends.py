@@ -1,0 +1,57 @@
+"""Where OpenAI's cache from GPT-5.6 on looks and writes: ends of eligible messages, and explicit breakpoints.
+
+Source: OpenAI, prompt caching guide of September 2026.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from hitledger.policies.view import Mark, View
+from hitledger.types import Kind, Tier
+
+FIRST_EXPLICIT, LATEST_EXPLICIT = 2, 50  # explicit breakpoints that a lookup considers
+
+
+def reach(view: View) -> Iterator[int]:
+    """Positions of a lookup, longest first: explicit marks (first 2, latest 50), up to 20 earlier eligible ends."""
+    explicit = [mark.position for mark in view.marks]
+    found = set(explicit[:FIRST_EXPLICIT] + explicit[-LATEST_EXPLICIT:])
+    if implicit_allowed(view):
+        if view.prompt.base is not None:  # each call of a transcript ends with a user message or a tool result
+            found |= {end for end, _ in islice(view.ends(), view.rule.lookback + 1)} | {view.root.length}
+        else:
+            ends = eligible_ends(view)
+            found |= set(ends[-view.rule.lookback - 1 :]) | set(ends[:1])
+    yield from sorted(found, reverse=True)
+
+
+def written(view: View) -> tuple[Mark, ...]:
+    """Explicit marks and, if it is on, the implicit one at the last eligible end; at most the rule's number."""
+    marks = list(view.marks)
+    if implicit_allowed(view):
+        ends = [view.length] if view.prompt.base is not None else eligible_ends(view)
+        if ends and ends[-1] not in {mark.position for mark in marks}:
+            marks.append(Mark(ends[-1], view.rule.default_lifetime))
+    return tuple(sorted(marks, key=lambda mark: mark.position)[-view.rule.max_breakpoints :])
+
+
+def implicit_allowed(view: View) -> bool:
+    """Whether the request leaves the implicit breakpoint on (`mode: "explicit"` turns it off)."""
+    options = next((p.value for p in view.call.parameters if p.name == "cache_retention"), "")
+    return '"mode":"explicit"' not in options
+
+
+def eligible_ends(view: View) -> list[int]:
+    """Ends of eligible messages: user messages, the last tool result of a run, the last developer message in front."""
+    ends: list[int] = []
+    segments = view.prompt.segments()
+    for index, segment in enumerate(segments):
+        following = segments[index + 1] if index + 1 < len(segments) else None
+        if following is not None and not following.opens_message and following.tier is segment.tier:
+            continue
+        is_head = segment.tier is not Tier.MESSAGES and (following is None or following.tier is Tier.MESSAGES)
+        is_user = segment.tier is Tier.MESSAGES and segment.role == "user"
+        is_result = segment.kind is Kind.TOOL_RESULT and (following is None or following.kind is not Kind.TOOL_RESULT)
+        if is_head or is_user or is_result:
+            ends.append(index + 1)
+    return ends
