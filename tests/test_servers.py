@@ -28,7 +28,7 @@ TARGET = Target(ShippedTokenizer(), 1000, None, {})
 
 @dataclass
 class Behaviour:
-    """What the server does; `fail_first` answers 503 so many times, `die_at` cuts the connection at that request."""
+    """What the server does; `fail_first` answers 503 so many times, `die_at` cuts that answer and takes no more."""
 
     block_size: int = 16
     die_at: int | None = None
@@ -41,6 +41,7 @@ class Behaviour:
     hang: bool = False
     endless: bool = False
     metrics: bool = True
+    dead: bool = False
     requests: list[dict[str, Any]] = field(default_factory=list)
     queries: int = 0
     hits: int = 0
@@ -104,8 +105,7 @@ def handler_for(behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
             if behaviour.die_at == number:
                 self.wfile.write(b'data: {"cho')
                 self.close_connection = True
-                self.connection.shutdown(2)
-                self.server.shutdown_soon()  # type: ignore[attr-defined]
+                behaviour.dead = True
                 return
             while behaviour.endless:
                 self.wfile.write(b": keep-alive\n" * 1000)
@@ -126,12 +126,12 @@ def handler_for(behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def shutdown_soon(self) -> None:
-        threading.Thread(target=self.stop).start()
+    def __init__(self, behaviour: Behaviour) -> None:
+        super().__init__(("127.0.0.1", 0), handler_for(behaviour))
+        self.behaviour = behaviour
 
-    def stop(self) -> None:
-        self.shutdown()
-        self.server_close()
+    def verify_request(self, request: object, client_address: object) -> bool:
+        return not self.behaviour.dead
 
     def handle_error(self, request: object, client_address: object) -> None:
         pass  # the client went away: what some tests are about
@@ -139,7 +139,7 @@ class Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving(behaviour: Behaviour, seconds: float = 10.0) -> Iterator[ServerClient]:
-    server = Server(("127.0.0.1", 0), handler_for(behaviour))
+    server = Server(behaviour)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
@@ -186,6 +186,7 @@ def test_a_server_that_dies_leaves_what_was_finished() -> None:
     with serving(Behaviour(die_at=2)) as client, pytest.raises(PartialReplayError, match=r"2 calls were finished") as e:
         replay_on_server(calls(A, A, B, C), client, TARGET, ServerOptions())
     assert [row.id for row in e.value.measurement.calls] == ["0", "1"]
+    assert [row.reason for row in e.value.measurement.unreplayed] == [f"{client.url}: the stream ended without a token"]
 
 
 def test_a_server_that_was_never_there() -> None:

@@ -19,7 +19,7 @@ import requests
 from hitledger.errors import UsageError
 from hitledger_replay.errors import ReplayError
 
-MAX_STREAM_BYTES = 1 << 20
+MAX_STREAM_BYTES = 1 << 18
 MAX_PAGE_BYTES = 1 << 24
 RETRIES = 3
 BACKOFF_SECONDS = 0.5
@@ -142,7 +142,7 @@ def _chunks(response: requests.Response, url: str) -> Iterator[dict[str, Any]]:
 
 
 def _lines(response: requests.Response, url: str) -> Iterator[bytes]:
-    """Lines as they arrive: byte by byte, since a larger read would wait for more than the first token."""
+    """Whole lines as they arrive: byte by byte, since a larger read would wait for more than the first token."""
     line, size = bytearray(), 0
     try:
         for byte in response.iter_content(1):
@@ -154,7 +154,6 @@ def _lines(response: requests.Response, url: str) -> Iterator[bytes]:
                 line.clear()
             else:
                 line += byte
-        yield bytes(line)
     except requests.Timeout as error:
         raise ServerError(f"{url}: the stream stopped; raise --timeout") from error
     except requests.RequestException as error:
