@@ -1,6 +1,6 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
@@ -8,8 +8,11 @@ from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
 from hitledger.policies.marked import MarkedCache
+from hitledger.policies.radix import RadixCache
 from hitledger.policies.rule import Algorithm, Basis, Rule
 from hitledger.policies.rules import Rules, salts
+from hitledger.policies.slot import SlotCache
+from hitledger.policies.units import UnitCache
 from hitledger.policies.view import Mark, PrefixHashes, View
 from hitledger.positions import Positions
 from hitledger.segments import in_order
@@ -18,6 +21,8 @@ from hitledger.types import Call, Evidence, Parameter, Prompt, Tier
 
 # Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
 KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "replica", "affinity"})
+
+SLACK_TOKENS = 16  # a read this close to the expected one is explained by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,7 @@ class Expectation:
     left: int  # tokens that the call left readable
     key: tuple[str, ...]
     blocked: Blocked | None  # a longer entry that was there but out of reach
+    warmed: bool = False  # it read more than any logged call had left of its prompt: an unlogged call wrote that
 
 
 class Forecaster:
@@ -39,7 +45,7 @@ class Forecaster:
         self._rules = rules
         self._positions = positions
         self._hashes = PrefixHashes()
-        self._caches: dict[tuple[str, ...], Cache] = {}
+        self._caches: dict[tuple[str, ...], list[tuple[Algorithm, Cache]]] = {}
         self._strippers = ThinkingStripper()
         self._roots: dict[Prompt, Prompt] = {}
         self._salts: dict[tuple[str, str, tuple[Parameter, ...]], Mapping[Tier, str]] = {}
@@ -64,15 +70,25 @@ class Forecaster:
             return None
         view = self._view(call, rule)
         key = key_of(call)
-        cache = self._caches.get(key)
-        if cache is None:
-            cache = self._caches[key] = _cache_for(rule)
+        cache = self._cache(key, rule.algorithm)
         forecast = cache.forecast(view, call.started_at)
         read = call.usage.cache_read_tokens if call.usage is not None else None
         healthy = left_before is not None and read is not None and read >= left_before
-        blocked = None if healthy else cache.blocked(view, call.started_at, forecast.read)
+        more = read is not None and read > forecast.read + SLACK_TOKENS
+        blocked = None if healthy and not more else cache.blocked(view, call.started_at, forecast.read)
         left = cache.store(view, index, forecast)
-        return Expectation(rule, view, forecast, left, key, blocked)
+        known = forecast.read if blocked is None else max(forecast.read, blocked.tokens)
+        warmed = read is not None and read > known + SLACK_TOKENS
+        return Expectation(rule, view, forecast, left, key, blocked, warmed)
+
+    def _cache(self, key: tuple[str, ...], algorithm: Algorithm) -> Cache:
+        """Rules of one provider can differ in how they look things up, by day or by whether a request is marked."""
+        caches = self._caches.setdefault(key, [])
+        for known, cache in caches:
+            if known is algorithm:
+                return cache
+        caches.append((algorithm, CACHES[algorithm]()))
+        return caches[-1][1]
 
     def _view(self, call: Call, rule: Rule) -> View:
         prompt = self._effective(call, rule)
@@ -114,10 +130,15 @@ class Forecaster:
         return found
 
 
-def _cache_for(rule: Rule) -> Cache:
-    if rule.algorithm in (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS):
-        return MarkedCache()
-    return BlockCache()
+CACHES: Mapping[Algorithm, Callable[[], Cache]] = {
+    Algorithm.BREAKPOINTS: MarkedCache,
+    Algorithm.MESSAGE_ENDS: MarkedCache,
+    Algorithm.UNITS: UnitCache,
+    Algorithm.BLOCKS: BlockCache,
+    Algorithm.RADIX: RadixCache,
+    Algorithm.SLOT: SlotCache,
+}
+MARKED = frozenset({Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS})
 
 
 def in_time_order(calls: Sequence[Call]) -> list[int]:
@@ -163,7 +184,7 @@ def marks_of(call: Call, prompt: Prompt, root: Prompt, rule: Rule) -> tuple[Mark
     A transcript shows none. Its client is taken to mark the hidden part and the end of each prompt, with the
     lifetime that the usage says was written.
     """
-    if rule.algorithm is Algorithm.BLOCKS:
+    if rule.algorithm not in MARKED:
         return ()
     if call.evidence is Evidence.RECONSTRUCTED:
         if rule.algorithm is Algorithm.MESSAGE_ENDS:

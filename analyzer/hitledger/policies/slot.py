@@ -1,0 +1,116 @@
+"""llama.cpp's server: a few sequences ("slots"), each holding the last prompt it served; what leaves can be kept in memory.
+
+Source: tools/server/server-context.cpp: a request takes the slot that shares the largest part of its prompt, if that is
+more than `slot_prompt_similarity`, else the slot that was used least recently; the common prefix is kept and, where the
+whole prompt is there, its last token computed again. With host memory, a slot that would lose more than half of what it
+holds is saved first, and a saved prompt that fits better is loaded if at least a quarter of it is used.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from hitledger.policies.cache import Blocked, Forecast
+from hitledger.policies.prefixes import behind_answer, part_tokens
+from hitledger.policies.view import View
+from hitledger.prefix import common_characters, common_segments
+from hitledger.types import Prompt
+
+KEPT_BEFORE_SAVING = 0.5  # a slot that keeps less of what it holds is saved first
+USED_OF_SAVED = 0.25  # a saved prompt of which less is used is not loaded
+SAVED_PROMPTS = 256  # how many are compared; the server's limit is in bytes
+
+
+@dataclass(slots=True)
+class Held:
+    """A prompt that a slot or the memory holds."""
+
+    prompt: Prompt
+    tokens: int
+    source: int  # index of the call
+    order: int = 0  # of last use
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a prompt would reuse of a held one."""
+
+    held: Held
+    tokens: int
+    position: int
+
+
+class SlotCache:
+    """The slots of one server."""
+
+    def __init__(self) -> None:
+        self._slots: list[Held] = []
+        self._saved: list[Held] = []
+        self._clock = 0
+
+    def forecast(self, view: View, now: datetime | None) -> Forecast:
+        """The common prefix with the slot taken, or with the saved prompt loaded into it."""
+        best = self._loaded(view, self._taken(view)) or self._taken(view)
+        if best is None:
+            return Forecast(0, None)
+        total = view.tokens_at(view.length)
+        read = max(0, min(best.tokens, total - 1 if view.rule.keeps_last else total))
+        return Forecast(read, best.held.source if read else None, best.position)
+
+    def _taken(self, view: View) -> Match | None:
+        """The slot that the request takes; None: one that is empty."""
+        matches = [match_of(view, held) for held in self._slots]
+        total = view.tokens_at(view.length)
+        similar = [match for match in matches if total and match.tokens / total > view.rule.similarity]
+        if similar:
+            return max(similar, key=lambda match: (match.tokens, match.held.order))
+        if len(self._slots) < view.rule.slots:
+            return None
+        return min(matches, key=lambda match: match.held.order)
+
+    def _loaded(self, view: View, taken: Match | None) -> Match | None:
+        """The saved prompt that is loaded in place of what the slot holds."""
+        if not view.rule.host_memory or (taken is not None and not _saves(taken)):
+            return None
+        least = taken.tokens if taken is not None else 0
+        matches = (match_of(view, held) for held in self._saved)
+        fitting = [m for m in matches if m.tokens > least and m.tokens >= USED_OF_SAVED * m.held.tokens]
+        return max(fitting, key=lambda match: match.tokens, default=None)
+
+    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
+        """Nothing is held that could not be read: what a slot lost is gone."""
+        return None
+
+    def store(self, view: View, index: int, forecast: Forecast) -> int:
+        """The slot now holds this prompt; what it held before is saved or lost."""
+        taken = self._taken(view)
+        loaded = self._loaded(view, taken)
+        if taken is not None:
+            self._slots.remove(taken.held)
+            if view.rule.host_memory and _saves(taken):
+                self._save(taken.held)
+        if loaded is not None:
+            self._saved.remove(loaded.held)
+        self._clock += 1
+        tokens = view.tokens_at(view.length)
+        self._slots.append(Held(view.prompt, tokens, index, self._clock))
+        return tokens
+
+    def _save(self, held: Held) -> None:
+        kept = [other for other in self._saved if common_segments(other.prompt, held.prompt) < len(other.prompt)]
+        self._saved = [*kept, held][-SAVED_PROMPTS:]
+
+
+def _saves(taken: Match) -> bool:
+    return taken.held.tokens > 0 and taken.tokens < KEPT_BEFORE_SAVING * taken.held.tokens
+
+
+def match_of(view: View, held: Held) -> Match:
+    """Common prefix of a prompt with a held one: whole segments, what the model said behind it, part of the next."""
+    position = common_segments(held.prompt, view.prompt)
+    if position == len(held.prompt) and view.rule.holds_output:
+        position = behind_answer(view, position)
+    part = ""
+    if position < min(len(held.prompt), view.length):
+        own, other = view.segment(position).text, held.prompt.segments()[position].text
+        part = own[: common_characters(other, own)] if own and other else ""
+    return Match(held, view.tokens_at(position) + part_tokens(view, position, part), position)
