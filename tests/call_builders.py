@@ -40,7 +40,7 @@ def call(
         api=api,
         started_at=START + timedelta(seconds=seconds),
         usage=used,
-        parameters=parameters_of(body, api),
+        parameters=parameters_of(body),
         route=fields.pop("route", route_of(body)),
         **fields,
     )

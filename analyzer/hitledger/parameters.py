@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from hitledger.segments import Api
 from hitledger.types import Parameter
 
 # name -> paths where the APIs have it; the first one present counts.
@@ -36,8 +35,8 @@ ROUTE_HEADERS: dict[str, tuple[str, ...]] = {
 BETA_HEADER = "anthropic-beta"
 
 
-def parameters_of(body: Mapping[str, Any], api: Api, headers: Mapping[str, Any] | None = None) -> tuple[Parameter, ...]:
-    """Cache-relevant request fields, sorted by name. `api` is reserved for names that mean two things."""
+def parameters_of(body: Mapping[str, Any], headers: Mapping[str, Any] | None = None) -> tuple[Parameter, ...]:
+    """Cache-relevant request fields, sorted by name. `headers` are the request's."""
     found = [parameter for name, paths in BODY_PATHS.items() if (parameter := _first(body, name, paths))]
     lowered = {str(key).lower(): value for key, value in (headers or {}).items()}
     betas = body.get("betas") or body.get("anthropic_beta") or lowered.get(BETA_HEADER)

@@ -88,7 +88,7 @@ def material_of_value(value: Any, name: str, file: str, source: str = "", line: 
         model,
         provider_of(model, ""),
         str(api),
-        parameters_of(value, api),
+        parameters_of(value),
     )
 
 

@@ -18,7 +18,7 @@ from hitledger.logs.instants import after, instant
 from hitledger.logs.values import opening, values
 from hitledger.parameters import parameters_of, route_of
 from hitledger.providers import provider_of
-from hitledger.segments import Api, Layout
+from hitledger.segments import Layout
 from hitledger.types import Call, Evidence, Place, Prompt
 from hitledger.usage import read_usage, served_tier
 
@@ -105,7 +105,7 @@ def _call(record: Mapping[str, Any], place: Place, layout: Layout) -> Call:
         ended_at=after(started, record.get("delay_ms", record.get("latency"))),
         status=status,
         usage=usage,
-        parameters=parameters_of(body, api or Api.CHAT),
+        parameters=parameters_of(body),
         route=route_of(body),
         logged_cost=dollars(record.get("cost", record.get("costUSD"))),
         generated_text=text_of(response),

@@ -137,7 +137,7 @@ class _Sample:
             ended_at=ended,
             served_model=text(output.get("model")),
             usage=usage,
-            parameters=parameters_of(body, api) if api else (),
+            parameters=parameters_of(body) if api else (),
             generated_text=text(output.get("completion")) or None,
             parent_agent="" if agent == "main" else "main",
             tier=served_tier(mapping(response.get("usage")), response),

@@ -74,7 +74,7 @@ def call_of(record: Mapping[str, Any], place: Place, layout: Layout) -> Call:
         ended_at=instant(record.get("endTime")),
         status=status,
         usage=usage,
-        parameters=parameters_of(body, api),
+        parameters=parameters_of(body),
         route=route_of(body, host=_host(host), upstream=text(record.get("model_id"))),
         logged_cost=dollars(record.get("response_cost", record.get("spend"))),
         generated_text=text_of(response),

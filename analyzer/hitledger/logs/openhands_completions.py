@@ -67,7 +67,7 @@ def _call(file: str, number: int, document: Mapping[str, Any], layout: Layout) -
         ended_at=ended,
         served_model=text(response.get("model")),
         usage=usage,
-        parameters=parameters_of(body, Api.CHAT),
+        parameters=parameters_of(body),
         route=route_of(body, upstream=text(response.get("provider"))),
         logged_cost=dollars(document.get("cost")),
         generated_text=_said(response),

@@ -98,7 +98,7 @@ def call_of(exchange: Exchange, place: Place, layout: Layout, api: Api | None) -
         status=exchange.status or status_of(response),
         served_model=served,
         usage=usage,
-        parameters=parameters_of(body, api, exchange.request_headers) if api else (),
+        parameters=parameters_of(body, exchange.request_headers) if api else (),
         route=route_of(
             body,
             headers=exchange.response_headers,

@@ -110,7 +110,7 @@ class Rollout:
         self.model = str(payload.get("model") or self.model)
         self._in_folder(payload)
         body = {"reasoning": {"effort": payload.get("effort")}, "service_tier": payload.get("service_tier")}
-        self.parameters = parameters_of(body, Api.RESPONSES)
+        self.parameters = parameters_of(body)
         self.sent = stamp
 
     def _in_folder(self, payload: Mapping[str, Any]) -> None:

@@ -147,7 +147,7 @@ def call_of(span: Span, dialect: Dialect, place: Place, ledger: FileLedger, stat
         ended_at=span.ended_at,
         status=request.status,
         usage=usage,
-        parameters=parameters_of(request.body, api),
+        parameters=parameters_of(request.body),
         route=route_of(request.body, host=request.host),
         logged_cost=request.cost,
         generated_text=request.generated,
