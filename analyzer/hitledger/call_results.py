@@ -12,7 +12,7 @@ from hitledger.positions import CHARS_PER_TOKEN, Counter, certainty_of
 from hitledger.prefix import common_segments, segments_from
 from hitledger.prices import Rates
 from hitledger.redact import redact, window
-from hitledger.results import Break, CallResult, SegmentResult
+from hitledger.results import WARMED, Break, CallResult, SegmentResult
 from hitledger.types import Call, Certainty, Evidence, Kind, Segment
 from hitledger.verdicts import Verdict, place_of
 
@@ -106,8 +106,22 @@ def call_result(
         logged_cost=call.logged_cost,
         provider_reason=call.provider_reason,
         certainty=_certainty(call, expectation),
-        notes=call.notes,
+        notes=_notes(call, expectation),
     )
+
+
+def _notes(call: Call, expectation: Expectation | None) -> tuple[str, ...]:
+    """The log's own notes, and what a rule lacks to judge the call or a reader has to know of its expected read."""
+    if expectation is not None and not expectation.warmed and call.provider and call.model and call.started_at:
+        return call.notes
+    flags = (
+        ("provider_unknown", not call.provider and call.engine is None),
+        ("model_unknown", not call.model),
+        ("time_unknown", call.started_at is None),
+        ("no_rule", expectation is None and bool(call.provider) and bool(len(call.prompt)) and call.status < 400),
+        (WARMED, expectation is not None and expectation.warmed),
+    )
+    return (*call.notes, *(name for name, is_so in flags if is_so))
 
 
 def ttl_of(call: Call, expectation: Expectation | None) -> str | None:

@@ -10,6 +10,7 @@ from hitledger.errors import NothingToReadError
 from hitledger.types import Certainty, Evidence, Kind
 
 SCHEMA_VERSION = 1
+WARMED = "warmed"  # note of a call that read what only an unlogged call can have written
 MAX_RESULT_BYTES = 2 * 2**30
 
 
@@ -217,13 +218,14 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Calibration(msgspec.Struct, frozen=True):
-    """How well the rules reproduced the reported reads."""
+    """How well the rules reproduced the reported reads, over calls with a predecessor and both figures."""
 
     calls: int
     exact: int
-    within_block: int
-    within_1_percent: int
+    within_block: int  # 128 tokens
+    within_1_percent: int  # of the prompt, or 16 tokens
     token_weighted_error: float  # sum |expected - reported| / sum prompt
+    warmed: int = 0  # left out: they read more than any logged call had left of their prompt
 
 
 class SessionResult(msgspec.Struct, frozen=True):

@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from hitledger.results import Break, Calibration, CallResult, CauseTotal, SessionResult, Totals
+from hitledger.expect import SLACK_TOKENS
+from hitledger.results import WARMED, Break, Calibration, CallResult, CauseTotal, SessionResult, Totals
 from hitledger.verdicts import Verdict
 
 
@@ -75,22 +76,29 @@ BLOCK = 128  # tokens; the coarsest step in which a provider reports reads
 
 
 def _calibration(calls: Sequence[CallResult]) -> Calibration | None:
-    """Expected against reported, over calls that have a predecessor and both figures."""
-    pairs = [
-        (call.expected_cache_read_tokens, call.cache_read_tokens, call.input_tokens)
+    """Expected against reported, over calls that have a predecessor and both figures.
+
+    Left out and counted: calls that read more than any logged call had left of their prompt, since what an unlogged
+    call wrote is no matter of the rule.
+    """
+    known = [
+        (abs(call.expected_cache_read_tokens - call.cache_read_tokens), call.input_tokens, WARMED in call.notes)
         for call in calls
         if call.predecessor is not None
+        and call.expected_cache_read_tokens is not None
+        and call.cache_read_tokens is not None
+        and call.input_tokens
     ]
-    known = [(e, r, n) for e, r, n in pairs if e is not None and r is not None and n]
-    if not known:
+    errors = [(error, total) for error, total, warmed in known if not warmed]
+    if not errors:
         return None
-    errors = [(abs(expected - reported), total) for expected, reported, total in known]
     return Calibration(
-        calls=len(known),
+        calls=len(errors),
         exact=sum(not error for error, _ in errors),
         within_block=sum(error < BLOCK for error, _ in errors),
-        within_1_percent=sum(error * 100 <= total for error, total in errors),
+        within_1_percent=sum(error <= max(SLACK_TOKENS, total / 100) for error, total in errors),
         token_weighted_error=sum(error for error, _ in errors) / sum(total for _, total in errors),
+        warmed=len(known) - len(errors),
     )
 
 

@@ -39,7 +39,7 @@ def render(audit: Audit, by: By = By.CAUSE, show_secrets: bool = False, measurem
     lines += _table(group_table(audit, by))
     for table in (tables.findings(audit), tables.ingest(audit), tables.skipped(audit), tables.prices(audit)):
         lines += _table(table)
-    lines += [f"- {prose(line)}" for line in (*head.warnings, head.small) if line]
+    lines += [f"- {prose(line)}" for line in (*head.warnings, head.small, head.calibration) if line]
     lines += ["", figures.LEGEND]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -49,7 +49,9 @@ def print_audit(
     if audit.ingest.skips or audit.ingest.refused:
         blocks += _table(tables.skipped(audit))
     blocks += [Text(""), *(Text(f"! {line}", style="yellow") for line in head.warnings)]
-    blocks += [Text(line, style="dim") for line in (head.small, _evidence(head), figures.LEGEND) if line]
+    blocks += [
+        Text(line, style="dim") for line in (head.small, _evidence(head), head.calibration, figures.LEGEND) if line
+    ]
     console.print(Group(*blocks))
 
 

@@ -12,6 +12,12 @@ from hitledger_reports.view.groups import Sum, causes, sure, total
 from hitledger_reports.view.measured import MeasuredSum, measured_sum
 from hitledger_reports.view.paths import rectangles, scaled
 
+UNJUDGED = (
+    ("provider_unknown", "of an unknown provider: no rule, no price."),
+    ("model_unknown", "of an unknown model: no price."),
+    ("time_unknown", "without a time: judged by the newest rule, no price."),
+    ("no_rule", "of a provider, model or day for which no rule is known: nothing is expected of them."),
+)
 PROVIDERS_OWN = ("server.", "unexplained")
 
 
@@ -68,6 +74,7 @@ class Overview:
     first: FirstFix | None
     evidence: tuple[str, ...]
     small: str
+    calibration: str
     warnings: tuple[str, ...]
 
 
@@ -87,6 +94,7 @@ def overview(audit: Audit, measurement: Measurement | None = None) -> Overview:
             if number
         ),
         small=_small(audit),
+        calibration=_calibration(audit),
         warnings=_warnings(audit),
     )
 
@@ -218,6 +226,19 @@ def _small(audit: Audit) -> str:
     )
 
 
+def _calibration(audit: Audit) -> str:
+    """How far the rules can be trusted on this log."""
+    found = audit.totals.calibration
+    if found is None:
+        return ""
+    left_out = f"; {figures.plural(found.warmed, 'call')} warmed by an unlogged one left out" if found.warmed else ""
+    return (
+        f"Rule against log, {figures.plural(found.calls, 'call')}: expected read exact on {found.exact:,}, within a "
+        f"block of 128 tokens on {found.within_block:,}, within 1 % of the prompt on {found.within_1_percent:,}; "
+        f"token-weighted error {found.token_weighted_error:.2%}{left_out}."
+    )
+
+
 def _warnings(audit: Audit) -> tuple[str, ...]:
     lines: list[str] = []
     if audit.totals.calls_without_usage:
@@ -229,6 +250,10 @@ def _warnings(audit: Audit) -> tuple[str, ...]:
             f"{figures.plural(audit.totals.calls_without_price, 'call')} without price: in no figure of money."
         )
     lines += [shown(price.error, PROSE) for price in audit.prices if price.error]
+    for flag, what in UNJUDGED:
+        number = sum(flag in call.notes for call in audit.calls)
+        if number:
+            lines.append(f"{figures.plural(number, 'call')} {what}")
     skipped = sum(file.skipped for file in audit.ingest.files)
     if skipped:
         lines.append(f"{figures.plural(skipped, 'row')} skipped, each with its reason under “What was not read”.")
