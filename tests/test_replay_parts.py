@@ -320,7 +320,8 @@ def test_demand_counts_blocks_and_the_longest_call() -> None:
     ]
     demand = survey(ReplayPlan(calls, renderer(), VOCABULARY), 16, None)
     assert (demand.longest_call, demand.longest_tokens, demand.num_calls) == ("b", 62, 2)
-    assert demand.num_blocks == 1 + 3 + 2 + 2 * 5  # null, a's three, b's two more, and twice b with one to spare
+    assert demand.num_blocks == 1 + 3 + 2 + 1  # the null block, a's three, b's two more, one to spare
+    assert demand.twin_blocks == 1 + 2 * 4 + 1
     require_context(demand, 62, "m")
     with pytest.raises(ReplayError, match=r"call b has 62 tokens, m holds 61.*--scale auto"):
         require_context(demand, 61, "m")
@@ -332,7 +333,7 @@ def test_demand_counts_blocks_and_the_longest_call() -> None:
 
 def test_an_impossible_pool_is_refused_with_its_sizes() -> None:
     with pytest.raises(ReplayError, match=r"(?s)bytes a token.*46,080.*GiB.*--mode plan"):
-        require_room(Demand(1 << 40, "a", 10, 1), 16, 46_080, torch.device("cpu"))
+        require_room(Demand(1 << 40, 8, "a", 10, 1), 16, 46_080, torch.device("cpu"))
 
 
 def test_options_and_modes() -> None:

@@ -5,6 +5,7 @@ The audit's expectation follows the provider's rule and its own token counts, so
 not compared with what the engine measured.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hitledger.errors import HitledgerError
@@ -94,3 +95,29 @@ def _joined(call: CallMeasurement, audited: CallResult | None, found: Break | No
         only_at_provider=found is not None and call.recomputed_tokens == 0,
         lost_ms=call.ttft_ms - without if call.ttft_ms is not None and without is not None else None,
     )
+
+
+def reconciliation_lines(found: Reconciliation) -> Iterator[str]:
+    """One line a call: the engine's figures, the provider's, and what the audit calls the break."""
+    head = ("call", "ideal", "expected", "measured", "p.ideal", "p.expect", "reported", "again", "lost ms")
+    yield f"{head[0]:24} " + " ".join(f"{name:>9}" for name in head[1:]) + "  cause"
+    for call in found.calls:
+        counts = (call.ideal, call.expected, call.measured, call.provider_ideal, call.provider_expected, call.reported)
+        cells = [*(_count(count) for count in counts), _count(call.recomputed)]
+        lost = "-" if call.lost_ms is None else f"{call.lost_ms:,.1f}"
+        where = " (at the provider only)" if call.only_at_provider else ""
+        mark = "" if call.equal else "  EXPECTED AND MEASURED DIFFER"
+        figures = " ".join(f"{cell:>9}" for cell in (*cells, lost))
+        yield f"{_shown(call.id):24.24} {figures}  {call.cause or '-'}{where}{mark}"
+    for call_id in found.only_in_audit:
+        yield f"{_shown(call_id):24.24} in the audit only"
+    equal = len(found.calls) - len(found.unequal)
+    yield f"expected = measured on {equal} of {len(found.calls)} calls"
+
+
+def _count(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _shown(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -10,7 +10,7 @@ SCALE_MARGIN = 0.95
 
 
 def survey(plan: ReplayPlan, block_size: int, lifetime: float | None) -> Demand:
-    """Blocks for all calls with nothing evicted, and room to run the longest once more beside its own blocks.
+    """Blocks for all calls with nothing evicted, and for the longest call alone, twice, in an engine of its own.
 
     Raises ReplayError if no call can be replayed.
     """
@@ -26,8 +26,8 @@ def survey(plan: ReplayPlan, block_size: int, lifetime: float | None) -> Demand:
             longest, longest_call = tokens, call.id
     if not count:
         raise ReplayError("no call can be replayed: the logs hold usage only, or every call was refused")
-    spare = -(-longest // block_size) + 1
-    return Demand(1 + blocks + 2 * spare, longest_call, longest, count)
+    longest_blocks = -(-longest // block_size)
+    return Demand(1 + blocks + 1, 1 + 2 * longest_blocks + 1, longest_call, longest, count)
 
 
 def require_context(demand: Demand, max_tokens: int, model: str) -> None:

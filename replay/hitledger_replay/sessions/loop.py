@@ -2,7 +2,8 @@
 
 One request is in flight at a time, so a call finds all that the calls before it left. Where less was reused than the
 predecessor left, the same prompt is run once more with that much of it cached: the time it would have taken without
-the break, measured and not inferred. That run has a cache of its own (a salt), which is dropped afterwards.
+the break, measured and not inferred. That run has an engine of its own, so the replay's cache, counters and events
+know nothing of it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +21,6 @@ from hitledger_replay.sessions.plan import PlannedCall, SkippedCall
 from hitledger_replay.sessions.ttft import TtftModel
 
 MILLI = 1000.0
-UNBROKEN = "#unbroken"
 
 
 class SessionEngine(Protocol):
@@ -43,9 +43,11 @@ class SessionReplay:
         lifetime: float | None = None,
         token_bytes: int | None = None,
         ttft: TtftModel | None = None,
+        twin: SessionEngine | None = None,
     ) -> None:
-        """`token_bytes` is None where no tensors are held, and then nothing is timed."""
+        """`token_bytes` is None where no tensors are held, and then nothing is timed. `twin` runs unbroken prompts."""
         self.engine = engine
+        self._twin = twin
         self.peak_tokens = self.peak_slots = 0
         self._size = engine.cache.block_size
         self._expected = ExpectedReads(self._size, lifetime)
@@ -85,7 +87,7 @@ class SessionReplay:
         if self._lifetimes is None:
             return self.engine.run_one(request)
         self._lifetimes.expire(call.at)
-        contents = self._contents(call, call.partition)
+        contents = self._contents(call)
         new = self._lifetimes.unstored(contents)
         result = self.engine.run_one(request)
         if len(call.prompt) < call.minimum:
@@ -93,8 +95,8 @@ class SessionReplay:
         self._lifetimes.touch(contents, call.at)
         return result
 
-    def _contents(self, call: PlannedCall, salt: str) -> list[bytes]:
-        root = root_hash(salted(self.engine.identity, salt))
+    def _contents(self, call: PlannedCall) -> list[bytes]:
+        root = root_hash(salted(self.engine.identity, call.partition))
         return list(hash_full_blocks(root, (*call.prompt, *call.reply[:-1]), self._size))
 
     def _note_peak(self, call: PlannedCall) -> None:
@@ -137,7 +139,7 @@ class SessionReplay:
         self, row: CallMeasurement, call: PlannedCall, result: RequestResult, ideal: int
     ) -> CallMeasurement:
         spent = result.first_token
-        without = self._unbroken(call, ideal) if ideal > row.measured_cached_tokens else None
+        without = self._unbroken(self._twin, call, ideal) if self._twin and row.recomputed_tokens else None
         predicted = row.predicted_ttft_ms
         return replace(
             row,
@@ -154,13 +156,11 @@ class SessionReplay:
             ),
         )
 
-    def _unbroken(self, call: PlannedCall, ideal: int) -> FirstToken:
-        salt = f"{call.partition}{UNBROKEN}"
-        self.engine.run_one(Request(f"{call.id}{UNBROKEN} prefix", call.prompt[:ideal], salt=salt))
-        result = self.engine.run_one(Request(f"{call.id}{UNBROKEN}", call.prompt, salt=salt))
+    def _unbroken(self, twin: SessionEngine, call: PlannedCall, ideal: int) -> FirstToken:
+        twin.run_one(Request("prefix", call.prompt[:ideal]))
+        result = twin.run_one(Request("unbroken", call.prompt))
         assert result.num_cached_tokens == ideal, "the prefix that was just computed is found"
-        for content in self._contents(call, salt):
-            self.engine.cache.pool.drop(content)
+        twin.cache.clear()
         return result.first_token
 
 

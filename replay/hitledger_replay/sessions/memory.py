@@ -16,9 +16,13 @@ USABLE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What all calls together need: nothing is evicted for want of room, so misses come from the sessions alone."""
+    """What all calls together need: nothing is evicted for want of room, so misses come from the sessions alone.
+
+    `twin_blocks` is for the engine that runs broken calls once more, unbroken.
+    """
 
     num_blocks: int
+    twin_blocks: int
     longest_call: str
     longest_tokens: int
     num_calls: int
@@ -39,11 +43,12 @@ def free_bytes(device: torch.device) -> int:
 def require_room(demand: Demand, block_size: int, token_bytes: int, device: torch.device) -> None:
     """Raise ReplayError with the sizes if the pool cannot be had."""
     there = free_bytes(device)
-    wanted = demand.num_blocks * block_size * token_bytes
+    blocks = demand.num_blocks + demand.twin_blocks
+    wanted = blocks * block_size * token_bytes
     if wanted <= USABLE * there:
         return
     rows = (
-        ("blocks", f"{demand.num_blocks:,} of {block_size} tokens"),
+        ("blocks", f"{blocks:,} of {block_size} tokens"),
         ("bytes a token", f"{token_bytes:,}"),
         ("pool", f"{wanted / 2**30:.1f} GiB"),
         ("free memory", f"{there / 2**30:.1f} GiB, of which {USABLE:.0%} may be used"),

@@ -63,6 +63,13 @@ def parse_scale(text: str) -> float | None:
         raise UsageError(f"--scale {text}: give auto, or a factor above 0 and at most 1") from error
 
 
+def parse_render(text: str) -> RenderMode:
+    """Raises UsageError."""
+    if text not in set(RenderMode):
+        raise UsageError(f"--render {text}: give {', '.join(RenderMode)}")
+    return RenderMode(text)
+
+
 def choose_mode(mode: str | None, model: str | None) -> tuple[Mode, str]:
     """Without a mode: tiny, or the model that was named. Raises UsageError for combinations that contradict."""
     if mode is not None and mode not in set(Mode):

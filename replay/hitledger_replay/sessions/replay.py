@@ -146,7 +146,8 @@ def _session_replay(setting: _Setting, on_event: OnEvent | None) -> SessionRepla
         return SessionReplay(engine, lifetime=setting.lifetime, ttft=setting.ttft)
     engine = _engine(loaded, options, setting.demand.num_blocks, on_event)
     token_bytes = engine.store.block_bytes // options.block_size
-    return SessionReplay(engine, lifetime=setting.lifetime, token_bytes=token_bytes, ttft=setting.ttft)
+    twin = _engine(loaded, options, setting.demand.twin_blocks, None)
+    return SessionReplay(engine, lifetime=setting.lifetime, token_bytes=token_bytes, ttft=setting.ttft, twin=twin)
 
 
 def _measurement(

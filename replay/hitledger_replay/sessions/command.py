@@ -1,0 +1,114 @@
+"""What the command `replay` does, without its option parsing."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from hitledger.audit import with_unique_ids
+from hitledger.errors import UsageError
+from hitledger.logs.read import read_logs
+from hitledger.measurement import Measurement, to_json
+from hitledger.reconcile import reconcile, reconciliation_lines
+from hitledger.results import load
+from hitledger.types import Call
+from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.replay import PartialReplayError, ServerOptions, replay_on_server
+from hitledger_replay.servers.rules import DEFAULT_BLOCK_SIZE
+from hitledger_replay.servers.tokenizer import ServerTokenizer
+from hitledger_replay.sessions.lines import measurement_lines
+from hitledger_replay.sessions.options import ReplayOptions, choose_mode, parse_render, parse_scale
+from hitledger_replay.sessions.provider_policy import parse_policy
+from hitledger_replay.sessions.render import Target
+from hitledger_replay.sessions.replay import replay_calls
+
+Progress = Callable[[int, int], None]
+SERVER_VOCABULARY = 32_000
+"""Stand-ins for a server are ids below this: every common vocabulary is larger."""
+
+
+def read_calls(inputs: Sequence[str], format: str | None) -> tuple[Call, ...]:
+    """The calls of the logs, each with an id of its own. Raises NothingToReadError."""
+    return tuple(with_unique_ids(read_logs(inputs, format=format).calls()))
+
+
+def replay_options(
+    mode: str | None,
+    model: str | None,
+    where: tuple[str, str, str, int | None],
+    how: tuple[str | None, str, int | None, str, bool],
+    files: tuple[Path | None, Path | None, Path | None],
+) -> ReplayOptions:
+    """From the command line. `where`: device, attention, KV dtype, block size; `how`: policy, scale, runs, render,
+    network; `files`: checkpoint, events, metrics. Raises UsageError.
+    """
+    chosen, name = choose_mode(mode, model)
+    device, attention, kv_dtype, block_size = where
+    policy, scale, runs, render, allow_network = how
+    checkpoint, events, metrics = files
+    return ReplayOptions(
+        mode=chosen,
+        model=name,
+        device=device,
+        attention=attention,
+        kv_dtype=kv_dtype,
+        block_size=DEFAULT_BLOCK_SIZE if block_size is None else block_size,
+        policy=parse_policy(policy) if policy else None,
+        scale=parse_scale(scale),
+        runs=runs,
+        render=parse_render(render),
+        allow_network=allow_network,
+        checkpoint=checkpoint,
+        events=events,
+        metrics=metrics,
+    )
+
+
+def server_options(engine: str, block_size: int | None, render: str, scale: str) -> ServerOptions:
+    """From the command line. Raises UsageError."""
+    factor = parse_scale(scale)
+    if factor is None:
+        raise UsageError("--scale auto: a server's context is not known; give a factor")
+    return ServerOptions(engine, block_size, parse_render(render), factor)
+
+
+def client(url: str, model: str | None, seconds: float) -> ServerClient:
+    """The key of a server that wants one is read from HITLEDGER_API_KEY. Raises UsageError."""
+    return ServerClient(url, model, os.environ.get("HITLEDGER_API_KEY"), seconds)
+
+
+def replay_here(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None) -> Measurement:
+    """On the engine of this package. Raises ReplayError."""
+    return replay_calls(calls, options, progress)
+
+
+def replay_there(
+    calls: Sequence[Call], client: ServerClient, options: ServerOptions, json: Path | None, progress: Progress | None
+) -> Measurement:
+    """On a server. Raises ReplayError; when the server is gone, what was finished is in `json` first."""
+    target = Target(ServerTokenizer(client), SERVER_VOCABULARY, None, {})
+    try:
+        return replay_on_server(calls, client, target, options, progress)
+    except PartialReplayError as error:
+        if json is not None:
+            json.write_bytes(to_json(error.measurement))
+        raise
+
+
+def conclude(found: Measurement, json: Path | None, audit: str | None) -> Iterator[str]:
+    """Write, print, reconcile. Raises UnreconciledError if expected and measured differ."""
+    if json is not None:
+        json.write_bytes(to_json(found))
+    yield from measurement_lines(found)
+    joined = reconcile(found, load(audit) if audit else None)
+    if audit:
+        yield from reconciliation_lines(joined)
+    joined.require_equal()
+
+
+def checkpoint_path(json: Path | None) -> Path | None:
+    """Where finished calls are kept while a replay runs: beside the result. Raises UsageError if it has no folder."""
+    if json is None:
+        return None
+    if not json.absolute().parent.is_dir():
+        raise UsageError(f"--json {json}: its folder does not exist")
+    return json.with_name(json.name + ".partial")
