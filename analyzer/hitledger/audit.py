@@ -14,7 +14,7 @@ from hitledger.expect import Expectation, Forecaster
 from hitledger.findings import findings_of
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.read import read_logs
-from hitledger.policies.rules import shipped
+from hitledger.policies.rules import rules_with
 from hitledger.positions import Positions
 from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.results import (
@@ -43,6 +43,7 @@ class AuditOptions:
     strict: bool = False  # a skipped row or an unknown price is an error
     min_loss: MinLoss = field(default_factory=MinLoss)
     prices: Path | None = None  # the user's own prices
+    rules: Path | None = None  # the user's own cache rules, before the shipped ones
     tokenizers: tuple[tuple[str, Path], ...] = ()
     shown: Shown = field(default_factory=Shown)
     segments: bool = True  # list the segments of each call
@@ -83,7 +84,7 @@ def with_unique_ids(calls: Iterable[Call]) -> Iterator[Call]:
 
 def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) -> Audit:
     """Audit calls that were read already, in input order."""
-    rules = shipped()
+    rules = rules_with(options.rules)
     counter = TokenCounter(dict(options.tokenizers))
     chains = Chains()
     links = [chains.link(call) for call in calls]
