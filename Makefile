@@ -14,7 +14,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --constraint constraints.txt torch
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[replay,postgres]' \
-	    hypothesis mypy pytest ruff selenium types-PyYAML
+	    hypothesis jsonschema junitparser mypy pre-commit pytest ruff selenium types-PyYAML types-jsonschema
 	touch $@
 
 demo: install
@@ -40,7 +40,7 @@ postgresql:
 check: install
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/mypy analyzer/hitledger replay/hitledger_replay reports/hitledger_reports
+	$(BIN)/mypy analyzer/hitledger analyzer/hitledger_pytest replay/hitledger_replay reports/hitledger_reports
 
 clean:
 	rm -rf $(VENV) build dist

@@ -54,8 +54,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
 
     def over(self, other: "Settings") -> "Settings":
         """These settings, the other's where these say nothing."""
-        names = self.__struct_fields__
-        return Settings(**{name: getattr(self, name) or getattr(other, name) for name in names})
+        silent = Settings()
+        said = {name: getattr(self, name) for name in self.__struct_fields__}
+        return msgspec.structs.replace(other, **{k: v for k, v in said.items() if v != getattr(silent, k)})
 
     def limits(self) -> Limits:
         """Raises UsageError for a value of another form."""
