@@ -11,8 +11,8 @@ from hitledger.check.findings import CheckFinding, Level, finding
 from hitledger.check.material import Material
 from hitledger.check.prefix_end import prefix_end
 
-# What differs there differs under every condition: nothing else is to be said of it.
-ALWAYS = (AGAIN, "process")
+PROCESS = "process"
+ALWAYS = (AGAIN, PROCESS)  # what differs in an equal process differs under every condition: no other is to be named
 WHOLE_LIST = frozenset({"tools.reordered", "tools.set_changed"})  # one finding, whichever tool differs first
 
 
@@ -26,8 +26,8 @@ class _Place:
     conditions: list[str] = field(default_factory=list)
 
     def names(self) -> tuple[str, ...]:
-        always = [name for name in self.conditions if name in ALWAYS]
-        return tuple(dict.fromkeys(always or self.conditions))
+        named = [name for name in self.conditions if name in ALWAYS or PROCESS not in self.conditions]
+        return tuple(dict.fromkeys(named))
 
 
 def unstable(reference: Material, others: Sequence[tuple[str, Material]]) -> tuple[CheckFinding, ...]:
@@ -58,6 +58,7 @@ def _add(places: list[_Place], differing: Differing, condition: str) -> None:
         if differing.start <= place.end and place.start <= differing.end:
             place.start, place.end = min(place.start, differing.start), max(place.end, differing.end)
             place.conditions.append(condition)
+            place.first = min(place.first, differing, key=lambda one: one.index)
             return
     places.append(_Place(differing, differing.start, differing.end, [condition]))
 
