@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
+from hitledger.policies.heads import Heads
 from hitledger.policies.marked import MarkedCache
 from hitledger.policies.radix import RadixCache
 from hitledger.policies.rule import Algorithm, Basis, Rule
@@ -41,9 +42,11 @@ class Expectation:
 class Forecaster:
     """One simulated cache for each key: provider, model, account and route."""
 
-    def __init__(self, rules: Rules, positions: Positions) -> None:
+    def __init__(self, rules: Rules, positions: Positions, heads: Heads | None = None) -> None:
+        """`heads`: what another run over the same sessions learned of their hidden parts."""
         self._rules = rules
         self._positions = positions
+        self.heads = heads if heads is not None else Heads()
         self._hashes = PrefixHashes()
         self._caches: dict[tuple[str, ...], list[tuple[Algorithm, Cache]]] = {}
         self._strippers = ThinkingStripper()
@@ -87,7 +90,7 @@ class Forecaster:
         for known, cache in caches:
             if known is algorithm:
                 return cache
-        caches.append((algorithm, CACHES[algorithm]()))
+        caches.append((algorithm, MarkedCache(self.heads) if algorithm in MARKED else CACHES[algorithm]()))
         return caches[-1][1]
 
     def _view(self, call: Call, rule: Rule) -> View:
@@ -131,8 +134,6 @@ class Forecaster:
 
 
 CACHES: Mapping[Algorithm, Callable[[], Cache]] = {
-    Algorithm.BREAKPOINTS: MarkedCache,
-    Algorithm.MESSAGE_ENDS: MarkedCache,
     Algorithm.UNITS: UnitCache,
     Algorithm.BLOCKS: BlockCache,
     Algorithm.RADIX: RadixCache,

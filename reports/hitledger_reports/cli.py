@@ -34,6 +34,7 @@ def audit(
     min_loss: Annotated[str, typer.Option(help="List a break from so many tokens, or such a share, on.")] = "1000,10%",
     fail_over: Annotated[str | None, typer.Option(help="Exit 4 if breaks cost more: 5%, 2.50usd, 10000tokens.")] = None,
     prices: Annotated[Path | None, typer.Option(help="Your own prices, TOML or LiteLLM's JSON.")] = None,
+    rules: Annotated[Path | None, typer.Option(help="Your own cache rules, TOML; they go before ours.")] = None,
     tokenizer: Annotated[list[str] | None, typer.Option(help="MODEL=FILE with a tokenizer.json.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A skipped row or unknown price is an error.")] = False,
     show_text: Annotated[bool, typer.Option("--show-text", help="Show more text around a change.")] = False,
@@ -56,6 +57,7 @@ def audit(
         strict=strict,
         min_loss=parse_min_loss(min_loss),
         prices=prices,
+        rules=rules,
         tokenizers=tuple(parse_tokenizers(tuple(tokenizer or ())).items()),
         shown=Shown(show_text, show_secrets),
         segments=json is not None or html is not None,
@@ -281,6 +283,48 @@ def models_install(name: Annotated[str, typer.Argument(help="smollm2")]) -> None
 
 
 app.command()(check)
+
+
+@app.command()
+def rules(
+    provider: Annotated[str, typer.Argument(help="anthropic, openai, vllm, …; none: one line a rule.")] = "",
+    at: Annotated[str | None, typer.Option(metavar="DATE", help="The day they are to hold on; today.")] = None,
+    rules: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own rules, before ours.")] = None,
+) -> None:
+    """Show the cache rules that apply, where they come from, and which were checked long ago."""
+    from datetime import UTC, date, datetime
+
+    from hitledger.policies.rules import rules_with
+    from hitledger_reports.rules_view import listing
+
+    try:
+        day = date.fromisoformat(at) if at else datetime.now(UTC).date()
+    except ValueError as error:
+        raise UsageError(f"--at {at}: give a day as 2026-09-01") from error
+    for line in listing(rules_with(rules).all, provider, day):
+        print(line)
+
+
+@app.command()
+def whatif(
+    inputs: Annotated[list[str] | None, typer.Argument(help="Logs: files, folders, globs, '-'.")] = None,
+    lifetime: Annotated[str, typer.Option(help="Lifetime of every write, such as 1h.")] = "",
+    marks: Annotated[str, typer.Option(help="Marks at these places only: tools,system,before-last,last.")] = "",
+    model: Annotated[str, typer.Option(help="Another model.")] = "",
+    provider: Annotated[str, typer.Option(help="Another provider or engine: bedrock, vllm, …")] = "",
+    mend: Annotated[str, typer.Option(help="A cause code whose breaks are mended, or 'all'.")] = "",
+    format: Annotated[str | None, typer.Option(help="Reader to use; `hitledger formats` lists them.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="Your own prices, TOML or LiteLLM's JSON.")] = None,
+    rules: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own cache rules, TOML.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the result here.")] = None,
+) -> None:
+    """Simulate the same calls under another rule: money and hit rate before and after."""
+    from hitledger.whatif.run import Change
+    from hitledger_reports import whatif_view
+
+    change = Change(lifetime, whatif_view.parse_marks(marks), model, provider, mend)
+    found = whatif_view.run(inputs or [], change, format, (prices, rules))
+    finish(whatif_view.lines(found), whatif_view.result(found), json)
 
 
 def main() -> None:

@@ -28,9 +28,9 @@ from hitledger.policies.view import EntryKey, Mark, View
 class MarkedCache:
     """Entries at marks. A request reads the longest entry within reach and writes one entry a mark."""
 
-    def __init__(self) -> None:
+    def __init__(self, heads: Heads | None = None) -> None:
         self._entries: dict[tuple[bytes, str], Entry] = {}
-        self._heads = Heads()
+        self._heads = heads if heads is not None else Heads()
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""

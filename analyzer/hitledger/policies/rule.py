@@ -111,6 +111,11 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         found = next((row.seconds for row in self.lifetimes if row.id == ttl), 0)
         return found or None
 
+    def with_default(self, ttl: str) -> "Rule":
+        """The same rule with another default lifetime, where it has that one."""
+        known = any(row.id == ttl for row in self.lifetimes)
+        return msgspec.structs.replace(self, default_lifetime=ttl) if known else self
+
     def strips(self, model: str) -> bool:
         """Whether earlier thinking is dropped by the server at a new user turn."""
         return bool(self.strips_thinking) and matches_cached(model, self.strips_thinking)

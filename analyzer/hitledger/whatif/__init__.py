@@ -1,0 +1,1 @@
+"""The same calls under another rule, both sides simulated."""
