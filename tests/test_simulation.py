@@ -1,5 +1,6 @@
 """The simulator: three ways to the same LRU, bounds that hold on any trace, and the peer's numbers on the samples."""
 
+from collections import OrderedDict
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -113,9 +114,28 @@ def test_belady_is_the_best_of_all_choices(paths: list[list[int]], capacity: int
 
 def test_fifo_by_hand() -> None:
     """Room for 2: a, b fill it; using a again does not help; c pushes a out; a comes back and pushes b out."""
-    hits = fifo_hit_blocks(trace_of([[0], [1], [0], [2], [0], [1]]), 2)
+    trace = trace_of([[0], [1], [0], [2], [0], [1]])
+    stack = LRUStack(trace)
+    [hits] = fifo_hit_blocks(trace, [2], stack.hit_blocks(None))
     assert hits.tolist() == [0, 0, 1, 0, 0, 0]
-    assert LRUStack(trace_of([[0], [1], [0], [2], [0], [1]])).hit_blocks(2).tolist() == [0, 0, 1, 0, 1, 0]
+    assert stack.hit_blocks(2).tolist() == [0, 0, 1, 0, 1, 0]
+
+
+@settings(deadline=None, max_examples=200)
+@given(PATHS, st.lists(st.integers(1, 30), min_size=1, max_size=6))
+def test_fifo_at_many_capacities_is_a_queue(paths: list[list[int]], capacities: list[int]) -> None:
+    trace = trace_of(paths)
+    columns = list(fifo_hit_blocks(trace, capacities, LRUStack(trace).hit_blocks(None)))
+    for capacity, hits in zip(capacities, columns, strict=True):
+        queue: OrderedDict[int, None] = OrderedDict()
+        for request, found in enumerate(hits.tolist()):
+            blocks = trace.blocks(request).tolist()
+            assert found == next((i for i, block in enumerate(blocks) if block not in queue), len(blocks))
+            for block in blocks:
+                if block not in queue:
+                    queue[block] = None
+                    if len(queue) > capacity:
+                        queue.popitem(last=False)
 
 
 def test_lifetime_by_hand() -> None:

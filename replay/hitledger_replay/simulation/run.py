@@ -1,6 +1,6 @@
 """Run a plan on a trace: one outcome for each policy and capacity."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -37,10 +37,12 @@ def simulate(trace: Trace, plan: Plan, stack: LRUStack | None = None) -> Iterato
         split = by_backend(trace, assign(trace, plan.backends, plan.routing), plan.backends)
         parts = [_Part(requests, part) for requests, part in split]
     for policy in plan.policies:
-        for capacity in (None,) if policy is Policy.LIFETIME else plan.blocks(trace.block_size):
+        capacities = (None,) if policy is Policy.LIFETIME else plan.blocks(trace.block_size)
+        found = [part.hit_blocks(policy, capacities, plan.lifetime_seconds) for part in parts]
+        for capacity, *hits_of_parts in zip(capacities, *found, strict=True):
             hits = np.zeros(trace.num_requests, dtype=np.int64)
-            for part in parts:
-                hits[part.requests] = part.hit_blocks(policy, capacity, plan.lifetime_seconds)
+            for part, hits_of_part in zip(parts, hits_of_parts, strict=True):
+                hits[part.requests] = hits_of_part
             yield Outcome(policy, capacity, hits)
 
 
@@ -71,17 +73,26 @@ class _Part:
     def _belady(self) -> Belady:
         return Belady(self._trace)
 
-    def hit_blocks(self, policy: Policy, capacity: int | None, lifetime: float) -> Ints:
-        """int64[R] of this part. Where nothing is evicted, no policy differs from another."""
+    def hit_blocks(self, policy: Policy, capacities: Sequence[int | None], lifetime: float) -> Iterator[Ints]:
+        """int64[R] of this part for each capacity. Where nothing is evicted, no policy differs from another."""
         if policy is Policy.LIFETIME:
-            return lifetime_hit_blocks(self._trace, lifetime)
-        if policy is Policy.LRU or capacity is None or capacity >= self._trace.num_keys:
-            return self._lru.hit_blocks(capacity)
+            yield from (lifetime_hit_blocks(self._trace, lifetime) for _ in capacities)
+            return
+        limited = [capacity for capacity in capacities if capacity is not None and capacity < self._trace.num_keys]
+        found = dict(zip(limited, self._limited(policy, limited), strict=True))
+        unlimited = self._lru.hit_blocks(None)
+        yield from (unlimited if capacity is None else found.get(capacity, unlimited) for capacity in capacities)
+
+    def _limited(self, policy: Policy, capacities: Sequence[int]) -> Iterable[Ints]:
+        """The same where blocks are evicted."""
+        if policy is Policy.LRU:
+            return map(self._lru.hit_blocks, capacities)
         if policy is Policy.BELADY:
-            return self._belady.hit_blocks(capacity)
+            return map(self._belady.hit_blocks, capacities)
         if policy is Policy.FIFO:
-            return fifo_hit_blocks(self._trace, capacity)
-        return pooled_hit_blocks(self._trace, capacity, _pool_policy(self._trace, policy, capacity))
+            return fifo_hit_blocks(self._trace, capacities, self._lru.hit_blocks(None))
+        trace = self._trace
+        return (pooled_hit_blocks(trace, capacity, _pool_policy(trace, policy, capacity)) for capacity in capacities)
 
 
 def _pool_policy(trace: Trace, policy: Policy, capacity: int) -> EvictionPolicy:
