@@ -19,8 +19,8 @@ def parse(spec: str) -> tuple[str, str]:
     return revision, str(clean)
 
 
-def read(revision: str, path: str) -> dict[str, str]:
-    """The text of a file, or of all files below a folder, by path. Raises NothingToReadError, UsageError."""
+def read(revision: str, path: str, suffixes: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The text of a file, or of the files below a folder that end so, by path. Raises NothingToReadError, UsageError."""
     shown = f"{PREFIX}{revision}:{path}"
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", what=shown).strip()
     listing = _git("ls-tree", "-r", "-z", "--full-name", commit.decode(), "--", path, what=shown)
@@ -29,8 +29,9 @@ def read(revision: str, path: str) -> dict[str, str]:
     for entry in filter(None, listing.split(b"\0")):
         head, _, name = entry.partition(b"\t")
         mode, kind, digest = head.split()
-        if kind == b"blob" and mode != b"120000":  # a link could point anywhere
-            relative = name.decode(errors="surrogateescape").removeprefix(prefix)
+        relative = name.decode(errors="surrogateescape").removeprefix(prefix)
+        wanted = relative == path or PurePosixPath(relative).suffix in suffixes
+        if kind == b"blob" and mode != b"120000" and wanted:  # a link could point anywhere
             found[relative] = _text(digest.decode(), shown)
     if not found:
         raise NothingToReadError(f"{shown}: no such file in that revision")

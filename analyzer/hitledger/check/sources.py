@@ -31,7 +31,7 @@ def load(spec: str, place: Place) -> Source:
     """Raises NothingToReadError where nothing is there, UsageError where it is no prompt, RenderError."""
     if spec.startswith(gitfiles.PREFIX):
         revision, path = gitfiles.parse(spec)
-        return Source(spec, _materials(gitfiles.read(revision, path), path))
+        return Source(spec, _materials(gitfiles.read(revision, path, SUFFIXES), path))
     path_here = Path(spec)
     if path_here.is_dir():
         return Source(spec, _materials(_folder(path_here), spec))
@@ -89,7 +89,6 @@ def load_changed(files: tuple[str, ...], revision: str) -> tuple[Source | None, 
     baselines = []
     for file in files:
         if gitfiles.has(revision, file):
-            text = gitfiles.read(revision, file)[file]
-            baselines.append(material_of_text(text, file, file))
+            baselines.append(material_of_text(gitfiles.read(revision, file)[file], file, file))
     baseline = Source(f"{gitfiles.PREFIX}{revision}", tuple(baselines)) if baselines else None
     return baseline, Source(", ".join(files), candidates)
