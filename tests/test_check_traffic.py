@@ -56,7 +56,7 @@ def expect(result: CheckResult, rate: tuple[float, float], cost: tuple[Decimal, 
     calls = result.traffic.calls
     assert result.traffic.calls_substituted == calls
     assert result.traffic.certainty is Certainty.CALIBRATED
-    assert result.cost_per_1000_calls.after == (result.cost_per_day.after * 1000 / calls).quantize(CENT)  # type: ignore[operator]
+    assert result.cost_per_1000_calls.after == (cost[1] * 1000 / calls).quantize(CENT)
     assert result.hit_rate.before == pytest.approx(result.traffic.reported_hit_rate, abs=1e-12)
 
 

@@ -21,7 +21,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """USD on either side, to the millionth; None where a price is not known."""
+    """USD on either side; None where a price is not known."""
 
     before: Decimal | None
     after: Decimal | None
@@ -30,6 +30,16 @@ class Amounts:
     def change(self) -> Decimal | None:
         """How much more."""
         return None if self.before is None or self.after is None else self.after - self.before
+
+    def times(self, factor: Decimal) -> "Amounts":
+        """Both sides scaled."""
+        return Amounts(
+            None if self.before is None else self.before * factor, None if self.after is None else self.after * factor
+        )
+
+    def rounded(self) -> "Amounts":
+        """Both sides as they are written: to the millionth."""
+        return Amounts(usd(self.before), usd(self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,6 @@ class Tokens:
     after: int
 
 
-def usd(value: Decimal) -> Decimal:
-    """To the millionth of a dollar, and written without an exponent."""
-    return value.quantize(MICRO) if value else Decimal(0)
+def usd(value: Decimal | None) -> Decimal | None:
+    """To the millionth of a dollar, and written without an exponent; None stays unknown."""
+    return value if value is None else value.quantize(MICRO) if value else Decimal(0)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from hitledger.check.bootstrap import SessionSums
-from hitledger.check.figures import Amounts, Shares, Tokens, usd
+from hitledger.check.figures import Amounts, Shares, Tokens
 from hitledger.check.result import SessionEffect
 from hitledger.check.simulate import Outcome
 from hitledger.check.transition import Transition, Worlds
@@ -42,13 +42,12 @@ def effect_of(
     before, after = _sides(worlds, indices)
     changed = [index for index in indices if worlds.changed(index)]
     late = [index for index in changed if deploy.candidate[index]] or changed
-    costs = cost_of(before), cost_of(after)
     return SessionEffect(
         id=session,
         calls=len(indices),
         calls_substituted=sum(index in stands for index in indices),
         hit_rate=Shares(hit_rate(before), hit_rate(after)),
-        cost=Amounts(*(None if cost is None else usd(cost) for cost in costs)),
+        cost=Amounts(cost_of(before), cost_of(after)).rounded(),
         input_tokens=Tokens(*(sum(one.usage.input_tokens for one in side) for side in (before, after))),
         path=_path(worlds, late[0]) if late else "",
         rewritten_tokens=sum(deploy.rewritten.get(index, 0) for index in indices),

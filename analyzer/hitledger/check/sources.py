@@ -85,6 +85,7 @@ def _read(path: Path, shown: str) -> str:
 
 def load_changed(files: tuple[str, ...], revision: str) -> tuple[Source | None, Source]:
     """Changed files, each named by its path, and their texts in a git revision; a new file has none there."""
+    files = tuple(Path(file).as_posix() for file in files)
     candidates = tuple(material_of_text(_read(Path(file), file), file, file) for file in files)
     baselines = []
     for file in files:

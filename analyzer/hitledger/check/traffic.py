@@ -35,7 +35,7 @@ class TrafficOptions:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The figures of the traffic part."""
+    """The figures of the traffic part; those at its top are not rounded yet."""
 
     hit_rate: Shares
     one_off_cost: Decimal | None
@@ -98,8 +98,7 @@ def _instant(worlds: Worlds, switch: Transition) -> str:
 
 def _rollout(worlds: Worlds, moment: int, simulator: Simulator, shares: tuple[tuple[float, float], ...]) -> Rollout:
     mixed = roll_out(worlds, moment, shares, simulator.run)
-    cost = None if mixed.cost is None else usd(mixed.cost)
-    return Rollout(shares, cost, sum(mixed.candidate), sum(mixed.rewritten.values()))
+    return Rollout(shares, usd(mixed.cost), sum(mixed.candidate), sum(mixed.rewritten.values()))
 
 
 def _traffic(
@@ -114,8 +113,7 @@ def _traffic(
     simulated = [index for index, outcome in enumerate(worlds.outcomes_before) if outcome is not None]
     old, new = _known(worlds.outcomes_before), _known(worlds.outcomes_after)
     logged = all(worlds.before[index].model in factors for index in simulated) and not recording.from_audit
-    cost = Amounts(_usd(cost_of(old)), _usd(cost_of(new)))
-    number = Decimal(len(rows) or 1)
+    cost = Amounts(cost_of(old), cost_of(new))
     return Traffic(
         calls=len(simulated),
         calls_substituted=len(stands),
@@ -125,14 +123,14 @@ def _traffic(
         days=_days(worlds.before),
         reported_hit_rate=_reported([worlds.before[index] for index in simulated]),
         input_tokens=Tokens(*(sum(one.usage.input_tokens for one in side) for side in (old, new))),
-        cost=cost,
+        cost=cost.rounded(),
         warm_sessions=sum(row.broken_calls > 0 for row in rows),
         rewritten_tokens=sum(switch.rewritten.values()),
         deploy_at="",
         certainty=Certainty.CALIBRATED if logged else Certainty.ESTIMATED,
         rules=tuple(sorted({one.rule for one in (*old, *new)})),
         unpriced=tuple(sorted({one.error for one in (*old, *new) if one.error})),
-        cost_per_session=_scaled(cost, 1 / number),
+        cost_per_session=cost.times(1 / Decimal(len(rows) or 1)).rounded(),
         spread=None,
         rollout=None,
         ttft=_ttft(options.replay, old, new) if options.replay is not None else None,
@@ -144,13 +142,14 @@ def _priced(
     traffic: Traffic, rows: tuple[SessionEffect, ...], worlds: Worlds, switch: Transition, options: TrafficOptions
 ) -> Effect:
     calls = Decimal(traffic.calls)
+    cost = Amounts(cost_of(_known(worlds.outcomes_before)), cost_of(_known(worlds.outcomes_after)))
     per_day = 1 / traffic.days if options.calls_per_day is None else options.calls_per_day / calls
     scale = Decimal(1) if options.calls_per_day is None else options.calls_per_day * traffic.days / calls
     return Effect(
         hit_rate=Shares(hit_rate(_known(worlds.outcomes_before)), hit_rate(_known(worlds.outcomes_after))),
-        one_off_cost=_usd(None if switch.cost is None else switch.cost * scale),
-        cost_per_day=_scaled(traffic.cost, per_day),
-        cost_per_1000_calls=_scaled(traffic.cost, 1000 / calls),
+        one_off_cost=None if switch.cost is None else switch.cost * scale,
+        cost_per_day=cost.times(per_day),
+        cost_per_1000_calls=cost.times(1000 / calls),
         sessions=rows,
         traffic=traffic,
     )
@@ -158,15 +157,6 @@ def _priced(
 
 def _known(outcomes: Sequence[Outcome | None]) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome is not None]
-
-
-def _usd(value: Decimal | None) -> Decimal | None:
-    return None if value is None else usd(value)
-
-
-def _scaled(amounts: Amounts, factor: Decimal) -> Amounts:
-    before, after = amounts.before, amounts.after
-    return Amounts(_usd(None if before is None else before * factor), _usd(None if after is None else after * factor))
 
 
 def _days(calls: Sequence[Call]) -> Decimal:

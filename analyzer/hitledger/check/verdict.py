@@ -10,7 +10,7 @@ from hitledger.check.limits import Increase, Limits
 from hitledger.check.result import RuleResult
 from hitledger.check.traffic import Effect
 
-POINT = Decimal("0.0001")
+SHOWN = Decimal("0.000001")
 FINDINGS = "findings"
 
 
@@ -51,7 +51,7 @@ def _traffic(evidence: Evidence, limits: Limits) -> Iterator[RuleResult]:
         return
     if limits.max_hit_rate_drop is not None:
         drop = effect.hit_rate.drop
-        value = None if drop is None else (Decimal(drop) * 100).quantize(POINT)
+        value = None if drop is None else Decimal(drop) * 100
         yield _at_most("max-hit-rate-drop", value, limits.max_hit_rate_drop, "percentage points")
     if limits.max_cost_increase is not None:
         yield _increase(effect.cost_per_day, limits.max_cost_increase)
@@ -60,16 +60,17 @@ def _traffic(evidence: Evidence, limits: Limits) -> Iterator[RuleResult]:
     if limits.max_added_tokens is not None:
         tokens = effect.traffic.input_tokens
         added = Decimal(tokens.after - tokens.before) / effect.traffic.calls
-        yield _at_most("max-added-tokens", added.quantize(POINT), limits.max_added_tokens, "tokens a call")
+        yield _at_most("max-added-tokens", added, limits.max_added_tokens, "tokens a call")
 
 
 def _increase(cost: Amounts, limit: Increase) -> RuleResult:
     value = cost.change
     if value is not None and limit.percent:
-        value = (100 * value / cost.before).quantize(POINT) if cost.before else None
+        value = 100 * value / cost.before if cost.before else None
     return _at_most("max-cost-increase", value, limit.limit, "%" if limit.percent else "USD a day")
 
 
 def _at_most(name: str, value: Decimal | None, limit: Decimal, unit: str) -> RuleResult:
     """A value that is not known does not pass."""
-    return RuleResult(name, value, limit, unit, value is not None and value <= limit)
+    shown = None if value is None else value.quantize(SHOWN) + 0  # never -0
+    return RuleResult(name, shown, limit, unit, value is not None and value <= limit)
