@@ -20,6 +20,8 @@ CLASS_OF_OBSTACLE = {
     Obstacle.NOT_YET_VISIBLE: "server",
 }
 
+NOTHING_MISSING = Attribution()
+
 
 def ideal_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> int | None:
     """What would have been read had nothing in front changed, moved or expired, capped by this prompt.
@@ -39,7 +41,7 @@ def attribution_of(call: Call, verdict: Verdict, expectation: Expectation | None
         return None
     missing = max(0, ideal - read)
     if not missing:
-        return Attribution()
+        return NOTHING_MISSING
     if verdict.diagnosis is not None:
         return Attribution(**{CLASS_OF_CAUSE.get(verdict.diagnosis.cause, "client"): missing})
     expected = expectation.forecast.read if expectation is not None else read

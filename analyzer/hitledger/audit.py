@@ -1,10 +1,14 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
+
+import msgspec
 
 from hitledger.billing import Cost, CostSource, cost_of, cost_of_break, rates_of
 from hitledger.call_results import Shown, break_of, call_result
@@ -14,6 +18,7 @@ from hitledger.expect import Expectation, Forecaster
 from hitledger.findings import findings_of
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.read import read_logs
+from hitledger.policies.rule import Rule
 from hitledger.policies.rules import rules_with
 from hitledger.positions import Positions
 from hitledger.prices import PriceBook, Rates, UnknownPrice
@@ -47,10 +52,10 @@ class AuditOptions:
     tokenizers: tuple[tuple[str, Path], ...] = ()
     shown: Shown = field(default_factory=Shown)
     segments: bool = True  # list the segments of each call
+    located: int | None = None  # how many breaks, worst first, get their offset in tokens; None: all
 
 
-@dataclass(frozen=True, slots=True)
-class _Money:
+class _Money(msgspec.Struct, frozen=True):
     """What a call costs, at which rates; `error` says why it has no price."""
 
     cost: Cost | None
@@ -69,17 +74,30 @@ def audit(
     or an unknown price.
     """
     options = options or AuditOptions()
-    reading = read_logs(inputs, format=options.format, strict=options.strict, progress=progress)
-    calls = tuple(with_unique_ids(reading.calls()))
-    return audit_calls(calls, reading.ingest, options)
+    with _collector_paused():
+        reading = read_logs(inputs, format=options.format, strict=options.strict, progress=progress)
+        calls = tuple(with_unique_ids(reading.calls()))
+        return audit_calls(calls, reading.ingest, options)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Millions of small values are made, none in a cycle: looking for cycles would take a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def with_unique_ids(calls: Iterable[Call]) -> Iterator[Call]:
     """Ids that different files share get a number, so that one id names one call."""
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     for call in calls:
-        seen[call.id] += 1
-        yield call if seen[call.id] == 1 else replace(call, id=f"{call.id}#{seen[call.id]}")
+        number = seen[call.id] = seen.get(call.id, 0) + 1
+        yield call if number == 1 else replace(call, id=f"{call.id}#{number}")
 
 
 def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) -> Audit:
@@ -108,7 +126,7 @@ def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) ->
         )
         for link in links
     )
-    breaks = _breaks(links, verdicts, expectations, money, options.shown)
+    breaks = _breaks(links, verdicts, expectations, money, options)
     return Audit(
         schema_version=SCHEMA_VERSION,
         ingest=ingest_result(ingest),
@@ -162,24 +180,27 @@ def _breaks(
     verdicts: Sequence[Verdict],
     expectations: Sequence[Expectation | None],
     money: Sequence[_Money],
-    shown: Shown,
+    options: AuditOptions,
 ) -> tuple[Break, ...]:
     """Worst first: by cost, then by rebilled tokens."""
+    listed = [
+        (_break_cost(link.call, verdict.rebilled, item.rates), link, verdict)
+        for link, verdict, item in zip(links, verdicts, money, strict=True)
+        if verdict.listed
+    ]
+    listed.sort(key=lambda item: (-(item[0] or 0), -item[2].rebilled, item[1].index))
     found: list[Break] = []
-    for link in links:
-        verdict, rates = verdicts[link.index], money[link.index].rates
-        if not verdict.listed:
-            continue
-        cost: Decimal | None = None
-        if rates is not None and link.call.usage is not None:
-            cost = _break_cost(link.call, verdict.rebilled, rates)
-        item = break_of(link, verdict, expectations[link.index], cost, shown)
+    for cost, link, verdict in listed:
+        located = options.located is None or len(found) < options.located
+        item = break_of(link, verdict, expectations[link.index], cost, options.shown, located)
         if item is not None:
             found.append(item)
-    return tuple(sorted(found, key=lambda item: (-(item.cost or 0), -item.rebilled_tokens, item.index)))
+    return tuple(found)
 
 
-def _break_cost(call: Call, rebilled: int, rates: Rates) -> Decimal | None:
+def _break_cost(call: Call, rebilled: int, rates: Rates | None) -> Decimal | None:
+    if rates is None or call.usage is None:
+        return None
     try:
         return cost_of_break(call, rebilled, rates)
     except UnknownPrice:
@@ -208,7 +229,7 @@ def ingest_result(ingest: Ingest) -> IngestResult:
 
 def rules_used(expectations: Sequence[Expectation | None]) -> tuple[RuleUsed, ...]:
     """The rules that were applied, with the number of calls."""
-    counted = Counter(expectation.rule for expectation in expectations if expectation is not None)
+    counted = _counted(expectation.rule for expectation in expectations if expectation is not None)
     return tuple(
         RuleUsed(
             id=rule.id,
@@ -225,12 +246,30 @@ def rules_used(expectations: Sequence[Expectation | None]) -> tuple[RuleUsed, ..
     )
 
 
+def _counted(rules: Iterable[Rule]) -> Counter[Rule]:
+    """How often each rule comes. Most are the same object: only different ones are compared field by field."""
+    held: dict[int, Rule] = {}
+    number: Counter[int] = Counter()
+    for rule in rules:
+        held[id(rule)] = rule
+        number[id(rule)] += 1
+    counted: Counter[Rule] = Counter()
+    for identity, calls in number.items():
+        counted[held[identity]] += calls
+    return counted
+
+
 def prices_used(calls: Sequence[Call], money: Sequence[_Money]) -> tuple[PriceUsed, ...]:
     """The prices that were applied, one row for each distinct one, and what has none with the reason."""
-    counted: Counter[tuple[str, str, str, Rates | None, str | None]] = Counter()
+    alike: Counter[tuple[str, str, str, int, str | None]] = Counter()  # rates by identity: their hash is dear
+    rates: dict[int, Rates | None] = {}
     for call, item in zip(calls, money, strict=True):
         if item.rates is not None or item.error is not None or (item.cost and item.cost.source != CostSource.LOGGED):
-            counted[call.served_model or call.model, call.provider, call.tier, item.rates, item.error] += 1
+            rates[id(item.rates)] = item.rates
+            alike[call.served_model or call.model, call.provider, call.tier, id(item.rates), item.error] += 1
+    counted: Counter[tuple[str, str, str, Rates | None, str | None]] = Counter()
+    for (model, provider, tier, identity, error), number in alike.items():
+        counted[model, provider, tier, rates[identity], error] += number
     rows = [_price_used(*key, number) for key, number in counted.items()]
     return tuple(sorted(rows, key=lambda row: (row.provider, row.model, row.tier, row.source, str(row.input))))
 

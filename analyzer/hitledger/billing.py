@@ -4,9 +4,10 @@ Order of truth: the cost in the log, then logged usage times the price at that t
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
+
+import msgspec
 
 from hitledger.prices import PriceBook, Rates, UnknownPrice, WriteRate
 from hitledger.types import CacheWrite, Call, Usage
@@ -22,8 +23,7 @@ class CostSource(StrEnum):
     EXPECTED = "expected x price"
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(msgspec.Struct, frozen=True, gc=False):
     """USD of one call. The classes are None where the log gives the total alone."""
 
     total: Decimal

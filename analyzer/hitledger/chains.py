@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import msgspec
 import orjson
 
 from hitledger.segments import digest_of
@@ -18,8 +19,7 @@ CANDIDATES = 64  # how far back a call that extends none of the latest ones is s
 ID_KEYS = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"})
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """A call's place in its session."""
 
     call: Call

@@ -1,8 +1,10 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
+
+import msgspec
 
 from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache
@@ -26,8 +28,7 @@ KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "repl
 SLACK_TOKENS = 16  # a read this close to the expected one is explained by it
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(msgspec.Struct, frozen=True):
     """What the rule says of one call."""
 
     rule: Rule
@@ -114,7 +115,9 @@ class Forecaster:
             return prompt
         found = self._roots.get(prompt)
         if found is None:
-            *_, found = prompt.lineage() if prompt.base not in self._roots else (self._roots[prompt.base],)
+            found = self._roots.get(prompt.base)
+            if found is None:
+                *_, found = prompt.lineage()
             self._roots[prompt] = found
         return found
 
@@ -145,17 +148,20 @@ MARKED = frozenset({Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS})
 def in_time_order(calls: Sequence[Call]) -> list[int]:
     """Indices by start; a call without a time keeps its place behind the one before it."""
     last = datetime.min.replace(tzinfo=UTC)
-    keys: list[tuple[datetime, int]] = []
-    for index, call in enumerate(calls):
+    starts: list[datetime] = []
+    for call in calls:
         last = call.started_at or last
-        keys.append((last, index))
-    return [index for _, index in sorted(keys)]
+        starts.append(last)
+    return sorted(range(len(starts)), key=starts.__getitem__)
 
 
 def key_of(call: Call) -> tuple[str, ...]:
     """What decides which cache a call meets."""
+    model = call.served_model or call.model
+    if not call.route:
+        return call.provider, model
     route = (f"{parameter.name}={parameter.value}" for parameter in call.route if parameter.name in KEY_FIELDS)
-    return (call.provider, call.served_model or call.model, *route)
+    return (call.provider, model, *route)
 
 
 def rule_of(call: Call, rules: Rules) -> Rule | None:
@@ -204,4 +210,6 @@ def lifetime_of(call: Call) -> str | None:
     """The shortest lifetime that the usage says was written, None where it does not say."""
     writes = call.usage.cache_writes if call.usage is not None and call.usage.cache_writes is not None else ()
     named = [write.ttl for write in writes if write.tokens and write.ttl]
+    if len(named) == 1:
+        return named[0]
     return min(named, key=seconds_of) if named else None

@@ -99,10 +99,9 @@ def _never_read(links: Sequence[Link], expectations: Sequence[Expectation | None
 
 def _downgrades(links: Sequence[Link]) -> Iterator[tuple[Link, Diagnosis]]:
     """Writes move to a shorter lifetime within a chain."""
-    for link in links:
-        if link.predecessor is None:
-            continue
-        before, now = lifetime_of(links[link.predecessor].call), lifetime_of(link.call)
-        if before and now and seconds_of(now) < seconds_of(before):
+    lifetimes = [lifetime_of(link.call) for link in links]
+    for link, now in zip(links, lifetimes, strict=True):
+        before = lifetimes[link.predecessor] if link.predecessor is not None else None
+        if before and now and before != now and seconds_of(now) < seconds_of(before):
             note = f"written for {before} before, for {now} from here on"
             yield link, Diagnosis("ttl.tier_downgrade", Confidence.CERTAIN, "usage", note)

@@ -43,16 +43,19 @@ class Positions:
     def _in_transcript(self, prompt: Prompt, position: int) -> int:
         if position <= 0:
             return 0
+        base = prompt.base
+        if position == prompt.length and prompt in self._ends and (base is None or base.length < position):
+            return self._ends[prompt]
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
         for node in prompt.lineage():
             tokens = self._ends.get(node)
             if tokens is None:
                 continue
-            if len(node) >= position:
-                upper = (len(node), tokens)
+            if node.length >= position:
+                upper = (node.length, tokens)
             else:
-                lower = (len(node), tokens)
+                lower = (node.length, tokens)
                 break
         if upper is None:
             return lower[1] + _characters(prompt, lower[0], position)

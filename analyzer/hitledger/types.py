@@ -1,7 +1,7 @@
 """The values that cross module borders: frozen, typed, standard library only."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -131,16 +131,17 @@ class Usage:
     output_tokens: int | None
     output_estimated: bool = False  # the log held a placeholder; the count was estimated from the content
     read_accumulated: bool = False  # server tools ran: reads add up over hidden calls, so they are no prompt property
+    # Sums that every step asks for again.
+    cache_write_tokens: int | None = field(init=False, repr=False, compare=False)  # whatever their lifetime
+    input_tokens: int = field(init=False, repr=False, compare=False)  # the whole prompt: uncached + read + written
 
-    @property
-    def cache_write_tokens(self) -> int | None:
-        """All written tokens, whatever their lifetime."""
-        return None if self.cache_writes is None else sum(write.tokens for write in self.cache_writes)
-
-    @property
-    def input_tokens(self) -> int:
-        """The whole prompt: uncached + read + written."""
-        return self.uncached_input_tokens + (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
+    def __post_init__(self) -> None:
+        writes = self.cache_writes
+        written = None if writes is None else sum([write.tokens for write in writes])
+        object.__setattr__(self, "cache_write_tokens", written)
+        object.__setattr__(
+            self, "input_tokens", self.uncached_input_tokens + (self.cache_read_tokens or 0) + (written or 0)
+        )
 
 
 @dataclass(frozen=True, slots=True)

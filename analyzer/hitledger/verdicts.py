@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from hitledger.causes.case import Case, Confidence, Diagnosis, changes
 from hitledger.causes.decide import UNEXPLAINED, decide
 from hitledger.causes.rendering import Rerender, compare
@@ -48,8 +50,7 @@ def parse_min_loss(text: str) -> MinLoss:
     return MinLoss(tokens if tokens is not None else 2**62, share if share is not None else never)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What became of what the predecessor left readable. `diagnosis` None: nothing was lost, or too little to list."""
 
     readable_before: int | None

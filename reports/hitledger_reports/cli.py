@@ -48,7 +48,7 @@ def audit(
     from hitledger.threshold import parse_threshold
     from hitledger.tokens import parse_tokenizers
     from hitledger.verdicts import parse_min_loss
-    from hitledger_reports import publish
+    from hitledger_reports import publish, terminal
     from hitledger_reports.progress import reading
 
     limit = parse_threshold(fail_over) if fail_over else None
@@ -61,6 +61,7 @@ def audit(
         tokenizers=tuple(parse_tokenizers(tuple(tokenizer or ())).items()),
         shown=Shown(show_text, show_secrets),
         segments=json is not None or html is not None,
+        located=terminal.WORST if json is html is markdown is None else None,
     )
     with reading(quiet) as progress:
         found = run(inputs or [], options, progress)

@@ -11,10 +11,9 @@ RUN_KINDS = (Kind.TOOL_USE, Kind.TOOL_RESULT)
 def reach(view: View) -> Iterator[tuple[int, EntryKey]]:
     """Positions where an entry may be found, with their keys, longest first."""
     if view.prompt.base is not None:
-        yield from _in_transcript(view)
-        return
-    for mark in reversed(view.marks):
-        yield from ((position, view.key(position)) for position in _back_from(view, mark.position))
+        return _in_transcript(view)
+    positions = (position for mark in reversed(view.marks) for position in _back_from(view, mark.position))
+    return ((position, view.key(position)) for position in positions)
 
 
 def _in_transcript(view: View) -> Iterator[tuple[int, EntryKey]]:

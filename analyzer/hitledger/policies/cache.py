@@ -1,9 +1,10 @@
 """What all simulators share: the protocol, what they answer, and entries with a lifetime."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from hitledger.policies.rule import Rule
 from hitledger.policies.view import View
@@ -17,8 +18,7 @@ class Obstacle(StrEnum):
     BEYOND_LOOKBACK = "beyond-lookback"
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(msgspec.Struct, frozen=True):
     """What the rule makes readable for one prompt, before it is sent."""
 
     read: int  # tokens
@@ -29,8 +29,7 @@ class Forecast:
     entry: "Entry | None" = None  # what is read
 
 
-@dataclass(frozen=True, slots=True)
-class Blocked:
+class Blocked(msgspec.Struct, frozen=True, gc=False):
     """A longer entry that was there but out of reach."""
 
     obstacle: Obstacle
@@ -54,8 +53,7 @@ class Cache(Protocol):
         """Take in the call's prompt; returns how many tokens it left readable."""
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """A readable prefix."""
 
     tokens: int
@@ -81,8 +79,11 @@ def age(entry: Entry, now: datetime | None) -> float | None:
 
 def alive(entry: Entry, rule: Rule, now: datetime | None) -> bool:
     """Whether the lifetime has not run out; unknown times and unpublished lifetimes never expire."""
-    seconds, idle = rule.seconds(entry.ttl), age(entry, now)
-    return seconds is None or idle is None or idle <= seconds
+    idle = age(entry, now)
+    if idle is None:
+        return True
+    seconds = rule.seconds(entry.ttl)
+    return seconds is None or idle <= seconds
 
 
 def visible(entry: Entry, now: datetime | None) -> bool:

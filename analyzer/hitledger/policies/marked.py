@@ -29,7 +29,7 @@ class MarkedCache:
     """Entries at marks. A request reads the longest entry within reach and writes one entry a mark."""
 
     def __init__(self, heads: Heads | None = None) -> None:
-        self._entries: dict[tuple[bytes, str], Entry] = {}
+        self._entries: dict[EntryKey, Entry] = {}
         self._heads = heads if heads is not None else Heads()
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
@@ -100,9 +100,8 @@ class MarkedCache:
 def _looked_at(view: View) -> Iterator[tuple[int, EntryKey]]:
     """Positions where an entry may be found, with their keys, longest first."""
     if view.rule.algorithm is Algorithm.MESSAGE_ENDS:
-        yield from ((position, view.key(position)) for position in message_ends.reach(view))
-    else:
-        yield from breakpoints.reach(view)
+        return ((position, view.key(position)) for position in message_ends.reach(view))
+    return breakpoints.reach(view)
 
 
 def written_marks(view: View) -> tuple[Mark, ...]:
@@ -129,7 +128,7 @@ def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
     """
     minimum = view.minimum
     marks = written_marks(view)
-    if len({mark.ttl for mark in marks}) == 1:
+    if marks and all(mark.ttl == marks[0].ttl for mark in marks):
         end = view.tokens_at(marks[-1].position)
         return ((marks[-1].ttl, end - read),) if end >= minimum and end > read else ()
     written: list[tuple[str, int]] = []

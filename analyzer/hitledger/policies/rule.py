@@ -108,8 +108,10 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def seconds(self, ttl: str) -> int | None:
         """Lifetime in seconds; None where it is not published."""
-        found = next((row.seconds for row in self.lifetimes if row.id == ttl), 0)
-        return found or None
+        for row in self.lifetimes:
+            if row.id == ttl:
+                return row.seconds or None
+        return None
 
     def with_default(self, ttl: str) -> "Rule":
         """The same rule with another default lifetime, where it has that one."""

@@ -1,26 +1,27 @@
 """A prompt as a cache sees it: a hash and a length in tokens at every position, marks, parameters folded in."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
+
+import msgspec
 
 from hitledger.policies.rule import Rule
 from hitledger.types import Call, Prompt, Segment, Tier
 
-EntryKey = tuple[bytes, str]  # content hash, and the parameters that count there
+# What stands in front: a content hash, or a transcript's prompt itself; and the parameters that count there.
+EntryKey = tuple[bytes | Prompt, str]
 ROOT = b"\0" * 16
 
 
 class PrefixHashes:
-    """Chained content hashes of full prompts; serial numbers for the prompts of a transcript.
+    """Chained content hashes of prompts that extend no other: full prompts, and what stands at a transcript's root.
 
-    A transcript's prompts share the very objects that they extend, so identity says what hashes would say, and their
-    segments need not be looked at. Only what stands at their root is hashed, so that sessions can share it.
+    The other prompts of a transcript share the very objects that they extend, so identity says what hashes would say,
+    and their segments need not be looked at.
     """
 
     def __init__(self) -> None:
         self._hashes: dict[Prompt, list[bytes]] = {}
-        self._serials: dict[Prompt, bytes] = {}
 
     def of(self, prompt: Prompt) -> list[bytes]:
         """Hashes behind each segment of a prompt that extends no other."""
@@ -34,26 +35,15 @@ class PrefixHashes:
             self._hashes[prompt] = found
         return found
 
-    def node(self, prompt: Prompt) -> bytes:
-        """What stands for a whole prompt of a transcript."""
-        if prompt.base is None:
-            return self.of(prompt)[-1] if prompt.own else ROOT
-        found = self._serials.get(prompt)
-        if found is None:
-            found = self._serials[prompt] = len(self._serials).to_bytes(8, "big")
-        return found
 
-
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True, gc=False):
     """A cache mark behind the first `position` segments."""
 
     position: int
     ttl: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
+class View(msgspec.Struct, frozen=True, eq=False):
     """One call's prompt for a simulator. Positions count leading segments: 0 is nothing, `length` is all."""
 
     call: Call
@@ -79,7 +69,9 @@ class View:
                 return ROOT, ""
             segment = self.prompt.own[position - 1]
             return self.hashes.of(self.prompt)[position - 1], self.salt[segment.tier]
-        if position == len(self.root):
+        if position == self.prompt.length:
+            return self._end(self.prompt)
+        if position == self.root.length:
             return self._end(self.root)
         return next((key for end, key in self.ends() if end <= position), (ROOT, ""))
 
@@ -94,9 +86,11 @@ class View:
                 yield node.length, self._end(node)
 
     def _end(self, node: Prompt) -> EntryKey:
-        if node.base is not None or not node.own:
-            return self.hashes.node(node), self.whole_salt
-        return self.hashes.node(node), self.salt[node.own[-1].tier]
+        if node.base is not None:
+            return node, self.whole_salt
+        if not node.own:
+            return ROOT, self.whole_salt
+        return self.hashes.of(node)[-1], self.salt[node.own[-1].tier]
 
     def segment(self, index: int) -> Segment:
         """One segment by its index."""
