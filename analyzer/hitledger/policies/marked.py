@@ -89,7 +89,7 @@ class MarkedCache:
                 if not tokens or tokens < minimum:
                     continue
                 entry = self._entries[key] = Entry(tokens, mark.ttl, now, seen_from, index, exact, last)
-            else:
+            elif view.rule.refreshed_by_read:
                 entry.used, entry.ttl = now, mark.ttl
             left = max(left, entry.tokens)
             if mark.position > forecast.position:

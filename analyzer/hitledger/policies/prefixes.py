@@ -19,7 +19,14 @@ class Place:
 
     entry: Entry
     is_end: bool = False  # whether a prompt ended here, so that what the model said follows
-    texts: list[str] = field(default_factory=list)  # of the segments that followed, sorted
+
+
+@dataclass(slots=True)
+class Following:
+    """What followed a position, with the parameters that count there."""
+
+    entry: Entry
+    texts: list[str] = field(default_factory=list)  # of segments, sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +44,32 @@ class Prefixes:
 
     def __init__(self) -> None:
         self.places: dict[EntryKey, Place] = {}
+        self._following: dict[EntryKey, Following] = {}
 
     def longest(self, view: View, now: datetime | None) -> Shared | None:
         """The longest prefix shared with an earlier prompt that still lives and can be read."""
         for position, key in view.ends():
-            found = self._usable(view, key, now)
-            if found is not None:
-                return self._extended(view, position, found)
-        root = self._usable(view, NOTHING, now)
-        return self._extended(view, 0, root) if root is not None else None
+            place = self.places.get(key)
+            if place is not None and usable(place.entry, view, now):
+                return self._extended(view, position, place, now)
+        part = self._part(view, 0, now)
+        return None if part is None else Shared(part_tokens(view, 0, part[0]), 0, *part)
 
-    def _usable(self, view: View, key: EntryKey, now: datetime | None) -> Place | None:
-        place = self.places.get(key)
-        if place is None or not alive(place.entry, view.rule, now) or not visible(place.entry, now):
-            return None
-        return place
-
-    def _extended(self, view: View, position: int, place: Place) -> Shared:
+    def _extended(self, view: View, position: int, place: Place, now: datetime | None) -> Shared:
         if place.is_end and view.rule.holds_output:
             position = behind_answer(view, position)
-        part = ""
-        if position < view.length and place.texts:
-            part = _common_part(place.texts, view.segment(position).text or "")
-        tokens = view.tokens_at(position) + part_tokens(view, position, part)
-        return Shared(tokens, position, part, place.entry)
+        part = self._part(view, position, now)
+        text = part[0] if part is not None else ""
+        return Shared(view.tokens_at(position) + part_tokens(view, position, text), position, text, place.entry)
+
+    def _part(self, view: View, position: int, now: datetime | None) -> tuple[str, Entry] | None:
+        """The beginning of the next segment that some earlier prompt had there too."""
+        if position >= view.length or view.call.evidence is not Evidence.EXACT:
+            return None
+        following = self._following.get(_following_key(view, position))
+        if following is None or not usable(following.entry, view, now):
+            return None
+        return _longest_part(following.texts, view.segment(position)), following.entry
 
     def beyond(self, view: View, now: datetime | None, tokens: int) -> Blocked | None:
         """The longest matching position, if it is longer than `tokens` and is expired or not readable yet."""
@@ -81,22 +90,45 @@ class Prefixes:
 
     def add(self, view: View, index: int) -> None:
         """Take in all positions of a prompt."""
-        now, seen_from = used_at(view), visible_from(view)
-        following: Segment | None = None
-        for position, key in (*view.ends(), (0, NOTHING)):
+        for position, key in view.ends():
             place = self.places.get(key)
             if place is None:
-                entry = Entry(0, view.rule.default_lifetime, now, seen_from, index)
-                place = self.places[key] = Place(entry)
+                place = self.places[key] = Place(_entry(view, index))
             else:
-                if not alive(place.entry, view.rule, view.call.started_at):
-                    place.entry.visible = seen_from
-                place.entry.used, place.entry.source = now, index
+                _renew(place.entry, view, index)
             place.is_end = place.is_end or position == view.length
-            if following is not None:
-                _remember(place.texts, following.text)
-            if position and view.call.evidence is Evidence.EXACT:
-                following = view.segment(position - 1)
+        if view.call.evidence is not Evidence.EXACT:
+            return
+        for position in range(view.length):
+            key = _following_key(view, position)
+            following = self._following.get(key)
+            if following is None:
+                following = self._following[key] = Following(_entry(view, index))
+            else:
+                _renew(following.entry, view, index)
+            _remember(following.texts, view.segment(position).text)
+
+
+def usable(entry: Entry, view: View, now: datetime | None) -> bool:
+    """Whether an entry lives and can be read."""
+    return alive(entry, view.rule, now) and visible(entry, now)
+
+
+def _entry(view: View, index: int) -> Entry:
+    return Entry(0, view.rule.default_lifetime, used_at(view), visible_from(view), index)
+
+
+def _renew(entry: Entry, view: View, index: int) -> None:
+    """Used again; where it had expired it is written anew, and readable only from then on."""
+    if not alive(entry, view.rule, view.call.started_at):
+        entry.visible = visible_from(view)
+    entry.used, entry.source = used_at(view), index
+
+
+def _following_key(view: View, position: int) -> EntryKey:
+    """What stands before a position, and the parameters that count for the segment behind it."""
+    before = view.key(position)[0] if position else ROOT
+    return before, view.salt[view.segment(position).tier]
 
 
 def behind_answer(view: View, position: int) -> int:
@@ -113,14 +145,25 @@ def part_tokens(view: View, position: int, part: str) -> int:
     segment = view.segment(position)
     text = segment.text or ""
     if segment.kind is Kind.TOKENS:
-        return part.count(",") + (len(part) == len(text))
+        return part.count(",") + 1
     return int((view.tokens_at(position + 1) - view.tokens_at(position)) * len(part) / len(text))
 
 
-def _common_part(texts: list[str], own: str) -> str:
+def _longest_part(texts: list[str], own: Segment) -> str:
     """The longest beginning that one of the sorted texts shares: with a neighbour of the own text in their order."""
-    at = bisect_left(texts, own)
-    return own[: max((common_characters(text, own) for text in texts[max(0, at - 1) : at + 1]), default=0)]
+    at = bisect_left(texts, own.text or "")
+    return max((common_part(text, own) for text in texts[max(0, at - 1) : at + 1]), key=len, default="")
+
+
+def common_part(other: str, own: Segment) -> str:
+    """The common beginning of a text and a segment's; of token ids only whole ones."""
+    text = own.text or ""
+    end = common_characters(other, text)
+    if own.kind is not Kind.TOKENS:
+        return text[:end]
+    if all(end == len(one) or one[end] == "," for one in (other, text)):
+        return text[:end]
+    return text[: max(0, text.rfind(",", 0, end))]
 
 
 def _remember(texts: list[str], text: str | None) -> None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hitledger.policies.cache import Blocked, Forecast
-from hitledger.policies.prefixes import behind_answer, part_tokens
+from hitledger.policies.prefixes import behind_answer, common_part, part_tokens
 from hitledger.policies.view import View
-from hitledger.prefix import common_characters, common_segments
+from hitledger.prefix import common_segments
 from hitledger.types import Prompt
 
 KEPT_BEFORE_SAVING = 0.5  # a slot that keeps less of what it holds is saved first
@@ -111,6 +111,5 @@ def match_of(view: View, held: Held) -> Match:
         position = behind_answer(view, position)
     part = ""
     if position < min(len(held.prompt), view.length):
-        own, other = view.segment(position).text, held.prompt.segments()[position].text
-        part = own[: common_characters(other, own)] if own and other else ""
+        part = common_part(held.prompt.segments()[position].text or "", view.segment(position))
     return Match(held, view.tokens_at(position) + part_tokens(view, position, part), position)

@@ -8,8 +8,8 @@ at fixed intervals exist as well, at a distance that is not published: reads can
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hitledger.policies.cache import Blocked, Entry, Forecast, alive, used_at, visible, visible_from
-from hitledger.policies.prefixes import NOTHING, Prefixes, behind_answer, part_tokens
+from hitledger.policies.cache import Blocked, Entry, Forecast, used_at, visible_from
+from hitledger.policies.prefixes import NOTHING, Prefixes, behind_answer, part_tokens, usable
 from hitledger.policies.view import EntryKey, View
 
 
@@ -51,7 +51,7 @@ class UnitCache:
         for position, key in (*view.ends(), (0, NOTHING)):
             units = self._units.get(key)
             for unit in units.items if units is not None else ():
-                if alive(unit.entry, view.rule, now) and visible(unit.entry, now) and _holds(view, position, unit):
+                if usable(unit.entry, view, now) and _holds(view, position, unit):
                     return self._read(view, position, unit)
         return Forecast(0, None)
 
