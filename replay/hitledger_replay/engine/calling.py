@@ -13,14 +13,13 @@ def call_model(
     *,
     cache: Any,
     logits_index: torch.Tensor | None = None,
-    **kwargs: Any,
 ) -> torch.Tensor:
     """Run `token_ids` (1, T) at `position_ids` (1, T); returns logits (len(logits_index) or T, vocabulary).
 
     The cache argument is `cache` since transformers 5.24 and `past_key_values` before.
     """
     parameters = inspect.signature(model.forward).parameters
-    kwargs["cache" if "cache" in parameters else "past_key_values"] = cache
+    kwargs: dict[str, Any] = {"cache" if "cache" in parameters else "past_key_values": cache}
     keep = "logits_to_keep" in parameters and logits_index is not None
     if keep:
         kwargs["logits_to_keep"] = logits_index

@@ -6,6 +6,7 @@ and with what `update` returned. No mask is built for a name transformers does n
 padding are decided here alone. Signatures hold from transformers 4.57 to 5.24.
 """
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,10 @@ class Step:
     def gathers(self) -> bool:
         """Whether `update` must return the whole stream."""
         return self.expands or not self.backend.reads_pages
+
+
+current_step: ContextVar[Step] = ContextVar("current_step")
+"""Set around each forward pass: not every model hands extra arguments on to its attention (GPT-2 before 5.0)."""
 
 
 class PagedLayerCache:
@@ -68,13 +73,12 @@ def paged_attention(
     sliding_window: int | None = None,
     softcap: float | None = None,
     s_aux: torch.Tensor | None = None,
-    paged: Step | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
-    """query (1, heads, T, dim) -> (1, T, heads, value dim). `paged` was handed to the model's forward call."""
-    assert paged is not None, "the model was called without the paged step"
+    """query (1, heads, T, dim) -> (1, T, heads, value dim). Raises LookupError outside of a step."""
+    step = current_step.get()
     scale = scaling if scaling is not None else float(query.shape[-1]) ** -0.5
     rule = Rule(scale, sliding_window, softcap, s_aux)
-    if paged.gathers:
-        return paged.backend.attend(query[0], key[0], value[0], paged.batch, rule)[None], None
-    return paged.backend.attend_pages(query[0], paged.store, module.layer_idx, paged.batch, rule)[None], None
+    if step.gathers:
+        return step.backend.attend(query[0], key[0], value[0], step.batch, rule)[None], None
+    return step.backend.attend_pages(query[0], step.store, module.layer_idx, step.batch, rule)[None], None

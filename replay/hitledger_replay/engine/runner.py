@@ -8,7 +8,7 @@ from transformers import AttentionInterface
 from hitledger_replay.engine.attention.protocol import AttentionBackend
 from hitledger_replay.engine.batch import PackedBatch
 from hitledger_replay.engine.calling import call_model
-from hitledger_replay.engine.hooks import ATTENTION_NAME, PagedLayerCache, Step, paged_attention
+from hitledger_replay.engine.hooks import ATTENTION_NAME, PagedLayerCache, Step, current_step, paged_attention
 from hitledger_replay.engine.store import KVStore
 
 AttentionInterface.register(ATTENTION_NAME, paged_attention)
@@ -32,12 +32,15 @@ class Runner:
         index = batch.logits_index
         if not len(index):
             index = torch.zeros(1, dtype=torch.long, device=batch.token_ids.device)
-        logits = call_model(
-            self.model,
-            batch.token_ids,
-            batch.position_ids,
-            cache=PagedLayerCache(step),
-            logits_index=index,
-            paged=step,
-        )
+        token = current_step.set(step)
+        try:
+            logits = call_model(
+                self.model,
+                batch.token_ids,
+                batch.position_ids,
+                cache=PagedLayerCache(step),
+                logits_index=index,
+            )
+        finally:
+            current_step.reset(token)
         return logits[: len(batch.logits_index)]
