@@ -23,7 +23,7 @@ def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Se
         cache_read_tokens=read,
         cache_write_tokens=_sum(c.cache_write_tokens for c in calls),
         output_tokens=_sum(c.output_tokens for c in calls),
-        hit_rate=hit_rate(read, total),
+        hit_rate=hit_rate(calls),
         ideal_cache_read_tokens=_sum(c.ideal_cache_read_tokens for c in calls),
         expected_cache_read_tokens=_sum(c.expected_cache_read_tokens for c in calls),
         cost=_money(c.cost for c in calls),
@@ -35,13 +35,15 @@ def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Se
         small_lost_tokens=sum(verdict.lost for verdict in small),
         evidence=dict(sorted(Counter(str(call.evidence) for call in calls).items())),
         by_cause=_by_cause(breaks),
-        calibration=_calibration(calls),
+        calibration=calibration_of(calls),
     )
 
 
-def hit_rate(read: int, total: int) -> float | None:
-    """Cache-read tokens over all input tokens, None where nothing was sent."""
-    return read / total if total else None
+def hit_rate(calls: Sequence[CallResult]) -> float | None:
+    """Cache-read tokens over input tokens, of the calls that report reads; None where none does."""
+    known = [(call.cache_read_tokens, call.input_tokens or 0) for call in calls if call.cache_read_tokens is not None]
+    total = sum(tokens for _, tokens in known)
+    return sum(read for read, _ in known) / total if total else None
 
 
 def _sum(figures: Iterable[int | None]) -> int:
@@ -75,7 +77,7 @@ def _by_cause(breaks: Sequence[Break]) -> tuple[CauseTotal, ...]:
 BLOCK = 128  # tokens; the coarsest step in which a provider reports reads
 
 
-def _calibration(calls: Sequence[CallResult]) -> Calibration | None:
+def calibration_of(calls: Sequence[CallResult]) -> Calibration | None:
     """Expected against reported, over calls that have a predecessor and both figures.
 
     Left out and counted: calls that read more than any logged call had left of their prompt, since what an unlogged
@@ -128,7 +130,7 @@ def _session(name: str, calls: Sequence[CallResult], breaks: Sequence[Break]) ->
         cache_read_tokens=read,
         cache_write_tokens=_sum(c.cache_write_tokens for c in calls),
         output_tokens=_sum(c.output_tokens for c in calls),
-        hit_rate=hit_rate(read, total),
+        hit_rate=hit_rate(calls),
         cost=_money(c.cost for c in calls),
         break_cost=_money(b.cost for b in breaks),
         breaks=len(breaks),
