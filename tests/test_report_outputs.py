@@ -113,7 +113,7 @@ def test_terminal_colours_are_its_own() -> None:
 
 def test_terminal_says_what_comes_first() -> None:
     lines = printed(shop()).splitlines()
-    order = ["Paid", "Change first", "Worst 2 of 2 breaks", "By cause", "Sessions", "What was read", "Evidence"]
+    order = ["Paid", "What broke it", "Change first", "Worst 2 of 2 breaks", "By cause", "Sessions", "What was read", "Evidence"]
     places = [next(n for n, line in enumerate(lines) if line.startswith(start)) for start in order]
     assert places == sorted(places)
     assert "  ▁█▂█▁▇▁" in lines
@@ -129,7 +129,7 @@ def test_csv_has_every_table_and_exact_money(tmp_path: Path) -> None:
     names = tables.write_csv(shop(), str(tmp_path / "new" / "folder"))
     assert set(names) == {
         "by_cause.csv", "by_day.csv", "by_model.csv", "by_session.csv", "by_project.csv", "by_agent.csv",
-        "breaks.csv", "findings.csv", "calls.csv", "ingest.csv", "skipped.csv", "rules.csv", "prices.csv",
+        "breaks.csv", "findings.csv", "calls.csv", "segments.csv", "ingest.csv", "skipped.csv", "rules.csv", "prices.csv",
     }  # fmt: skip
     breaks = polars.read_csv(tmp_path / "new" / "folder" / "breaks.csv", infer_schema=False)
     assert breaks["cost_usd"].to_list() == ["0.054165000000", "0.039675000000"]
@@ -163,7 +163,7 @@ def test_rows_have_a_value_for_every_column() -> None:
 def test_an_audit_of_nothing_is_shown_without_a_crash(tmp_path: Path) -> None:
     for name, text in outputs(audit_of([]), tmp_path).items():
         assert "$0.00" not in text, name
-    assert "No break found" in html.render(audit_of([]))
+    assert "There is nothing to judge." in html.render(audit_of([]))
 
 
 def test_unknown_money_stays_unknown_in_csv(tmp_path: Path) -> None:

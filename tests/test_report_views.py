@@ -53,7 +53,7 @@ def test_four_columns_say_what_they_do_not_know() -> None:
 
 def test_parts_of_ideal_minus_reported() -> None:
     assert [(part.name, part.value) for part in overview(shop()).parts] == [
-        ("Yours to mend", 11_500), ("Expired", 15_700), ("Unexplained", 4),
+        ("Changed in the request", 11_500), ("Expired", 15_700), ("Unexplained", 4),
     ]  # fmt: skip
 
 

@@ -193,6 +193,10 @@ def report(
 
     if compare and len(audits) != 2:
         raise UsageError("--compare takes two audits: OLD.json NEW.json")
+    if compare and (measured or csv or parquet):
+        raise UsageError(
+            "--compare prints and writes --html and --markdown; it takes no --measured, --csv or --parquet"
+        )
     start = combine.instant(since, "--since") if since else None
     end = combine.until(until) if until else None
     replayed = measurement.load(measured) if measured else None

@@ -13,6 +13,7 @@ from hitledger_reports.view.group_tables import group_table
 from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import overview
 from hitledger_reports.view.table import Table, cells
+from hitledger_reports.view.verdict import BrokenBy
 
 WORST = 5
 ROWS = 20
@@ -24,11 +25,16 @@ def render(audit: Audit, by: By = By.CAUSE, show_secrets: bool = False, measurem
     head = overview(audit, measurement)
     lines = [f"## Prompt cache: {head.scope}", "", head.period, ""]
     lines += _rows(("Figure", "Value", ""), [(one.label, f"**{one.value}**", one.note) for one in head.figures], "lrl")
+    if head.broken_by:
+        lines += [f"**What broke it:** {', '.join(map(_broken_by, head.broken_by))}.", ""]
     if head.first:
+        first = head.first
         lines += [
-            f"**Change first: {code(head.first.cause)}**, {head.first.cost} in {head.first.breaks}. {prose(head.first.fix)}",
+            f"**Change first: {code(first.cause)}**, {first.cost} in {first.breaks}. {prose(first.what)} **Fix:** {prose(first.fix)}",
             "",
         ]
+    if head.calm:
+        lines += [f"**{head.calm.title}**: {head.calm.text}", ""]
     ledger = [(one.name, one.tokens, one.share, one.meaning) for one in head.columns]
     lines += ["### Cache reads in tokens", "", *_rows(("Column", "Tokens", "Of the input", ""), ledger, "lrrl")]
     worst = break_views(audit, WORST, show_secrets)
@@ -66,6 +72,10 @@ def code(text: str) -> str:
 def prose(text: str) -> str:
     """Plain text: no markup, no link, no mention of a person or a ticket."""
     return _SPECIAL.sub(r"\\\1", text).replace("@", "@<!-- -->").replace("\\#", "\\#<!-- -->")
+
+
+def _broken_by(one: BrokenBy) -> str:
+    return f"{code(one.cause)} {one.cost} ({one.note})" if one.cause else one.note
 
 
 def _break(found: BreakView) -> list[str]:

@@ -1,5 +1,7 @@
 """The audit in a terminal: headline, worst breaks, sums, sessions, what was read. Plain in a pipe, 80 columns."""
 
+from collections.abc import Iterator
+
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -17,6 +19,7 @@ from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import Overview, overview
 from hitledger_reports.view.sessions import SessionRow, session_rows
 from hitledger_reports.view.table import Table, cells
+from hitledger_reports.view.verdict import BrokenBy
 
 WORST = 5
 SESSIONS = 8
@@ -81,13 +84,23 @@ def _headline(head: Overview) -> list[RenderableType]:
     columns.add_column(style="dim")
     for column in head.columns:
         columns.add_row(column.name, column.tokens, column.share, column.meaning)
-    blocks: list[RenderableType] = [Text(f"{head.scope}; {head.period}"), grid]
+    blocks: list[RenderableType] = [Text(f"{head.scope}; {head.period}"), grid, Text("")]
+    if head.broken_by:
+        blocks += [Text.assemble(("What broke it: ", "bold"), *_broken_by(head.broken_by))]
     if head.first:
         first = head.first
         line = Text.assemble(("Change first: ", "bold"), (first.cause, "bold red"))
-        line.append(f" ({first.breaks}, {first.cost}). {first.fix}")
-        blocks += [Text(""), line]
+        line.append(f" ({first.breaks}, {first.cost}). {first.what} Fix: {first.fix}")
+        blocks += [line]
+    if head.calm:
+        blocks += [Text.assemble((head.calm.title, "bold"), f": {head.calm.text}")]
     return [*blocks, _title("Cache reads in tokens"), columns]
+
+
+def _broken_by(causes: tuple[BrokenBy, ...]) -> Iterator[str]:
+    for number, one in enumerate(causes):
+        yield (", " if number else "") + (f"{one.cause} {one.cost} ({one.note})" if one.cause else one.note)
+    yield "."
 
 
 def _break(found: BreakView) -> RenderableType:

@@ -13,10 +13,11 @@ from hitledger_reports.view.groups import sure
 from hitledger_reports.view.measured import measured_text
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 from hitledger_reports.view.session_pages import Context
-from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands, usage_bands
+from hitledger_reports.view.strips import KIND_NAMES, Band, kind_bands, legend, usage_bands
 
 LOST_TOP, LOST_HEIGHT = 18, 4  # below the two bands
 AROUND = 2
+FAR = 1_000  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,9 @@ class BreakPage:
     view: BreakView
     strips: tuple[PromptStrip, ...]
     mark: int | None  # where the first difference lies, of 1,000
+    scale: int  # tokens that the whole width stands for
+    kinds: tuple[tuple[str, str], ...]  # that occur: class of the style sheet, words
+    fell_back: str  # why less was read than the prompts share, "" where there is nothing to say
     segments: tuple[SegmentRow, ...]
     paid: str
     mended: str
@@ -75,9 +79,13 @@ def break_page(
     most = max((one.input_tokens or 0 for one in (call, earlier) if one), default=0)
     mended = call.cost - found.cost if call and call.cost is not None and found.cost is not None else None
     bill = sure(call, "cost") if call else Certainty.EXACT
+    strips = _strips(found, earlier, call, before, now, most)
     return BreakPage(
         view=break_view(number, found, call, show_secrets),
-        strips=_strips(found, earlier, call, before, now, most),
+        strips=strips,
+        scale=most,
+        kinds=legend(band for strip in strips for band in strip.kinds),
+        fell_back=_fell_back(found, call),
         mark=scaled(found.token_offset, most) if found.token_offset is not None and most else None,
         segments=_around(before, now, _certainty(earlier), _certainty(call)),
         paid=figures.usd(call.cost if call else None, bill),
@@ -115,6 +123,18 @@ def _strips(
             )
         )
     return tuple(strips)
+
+
+def _fell_back(found: Break, call: CallResult | None) -> str:
+    """Reads end where an entry ends, which can be far in front of the first difference."""
+    read = call.cache_read_tokens if call else None
+    if call is None or read is None or found.token_offset is None or found.token_offset - read < FAR:
+        return ""
+    offset = figures.count(found.token_offset, sure(call, "segments"))
+    return (
+        f"Both prompts are the same up to token {offset}, yet only {read:,} were read: a cache is read only up to "
+        "where one of its entries ends, and the next entry back ended there."
+    )
 
 
 def _expected(call: CallResult | None) -> str:

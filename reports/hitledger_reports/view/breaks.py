@@ -1,5 +1,6 @@
 """A break written out: place, cause, what changed, tokens, money and the fix."""
 
+import re
 from dataclasses import dataclass
 
 from hitledger.causes.catalogue import catalogue
@@ -11,6 +12,7 @@ from hitledger_reports.view.excerpt import Excerpt, excerpt
 from hitledger_reports.view.groups import sure
 
 NO_PLACE = "(none)"  # the path of a break whose payload is append-only
+_ROW = re.compile(r"\[(\d{1,12})\]\.?(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
         gap=figures.duration(call.gap_seconds if call else None),
         lifetime=shown(call.ttl) if call and call.ttl else figures.UNKNOWN,
         model=shown(call.model) if call else figures.UNKNOWN,
-        place="nothing in the prompt changed" if found.path == NO_PLACE else shown(found.path, PATH),
+        place=place(found.path),
         offset=_offset(found, sure(call, "segments") if call else found.certainty),
         readable_before=figures.count(found.readable_before, counted),
         read=figures.count(call.cache_read_tokens if call else None),
@@ -77,6 +79,16 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
         note=shown(found.note, PROSE),
         fix=shown(found.fix, PROSE),
     )
+
+
+def place(path: str) -> str:
+    """A JSON path in words; in a transcript it begins with the row, which people count from 1."""
+    if path == NO_PLACE:
+        return "nothing in the prompt changed"
+    row = _ROW.fullmatch(path)
+    if row is None:
+        return shown(path, PATH)
+    return f"row {int(row[1]) + 1:,}" + (f", {shown(row[2], PATH)}" if row[2] else "")
 
 
 def _offset(found: Break, counted: Certainty) -> str:

@@ -1,7 +1,5 @@
 """Tables of sums: by cause, day, model, session, project and agent."""
 
-from decimal import Decimal
-
 from hitledger.results import Audit
 from hitledger_reports.shown import shown
 from hitledger_reports.view.groups import By, Sum, causes, sums
@@ -45,7 +43,7 @@ def group_table(audit: Audit, by: By) -> Table:
             "by_cause",
             TITLES[by],
             (first, *_BREAK_COLUMNS),
-            tuple((cause, *_break_values(group)) for cause, group in causes(audit.breaks).items()),
+            tuple((shown(cause), *_break_values(group)) for cause, group in causes(audit.breaks).items()),
         )
     return Table(
         f"by_{by.value}",
@@ -56,8 +54,9 @@ def group_table(audit: Audit, by: By) -> Table:
 
 
 def _break_values(group: Sum) -> tuple[Value, ...]:
-    cost = group.break_cost if group.breaks else Decimal(0)
-    return group.breaks, group.lost_tokens, group.rebilled_tokens, cost, group.certainty.value
+    unseen = not group.breaks and not group.judged
+    lost, rebilled = (None, None) if unseen else (group.lost_tokens, group.rebilled_tokens)
+    return None if unseen else group.breaks, lost, rebilled, group.loss, group.certainty.value
 
 
 def _call_values(group: Sum) -> tuple[Value, ...]:

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from typing import TypeVar
 
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
+
+Number = TypeVar("Number", int, Decimal)
 
 
 class By(StrEnum):
@@ -35,10 +38,12 @@ class Sum:
     """Calls and breaks added up. Money is None where no call had a price; unpriced calls are counted."""
 
     calls: int = 0
+    judged: int = 0  # calls of which it is known what could have been read
     input_tokens: int = 0
+    reporting_tokens: int = 0  # input of the calls that report reads
     uncached_input_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
     output_tokens: int = 0
     cost: Decimal | None = None
     unpriced: int = 0
@@ -53,10 +58,12 @@ class Sum:
     def add_call(self, call: CallResult) -> None:
         """Add a call; what it does not report adds nothing."""
         self.calls += 1
+        self.judged += call.ideal_cache_read_tokens is not None
         self.input_tokens += call.input_tokens or 0
+        self.reporting_tokens += 0 if call.cache_read_tokens is None else call.input_tokens or 0
         self.uncached_input_tokens += call.uncached_input_tokens or 0
-        self.cache_read_tokens += call.cache_read_tokens or 0
-        self.cache_write_tokens += call.cache_write_tokens or 0
+        self.cache_read_tokens = add(self.cache_read_tokens, call.cache_read_tokens)
+        self.cache_write_tokens = add(self.cache_write_tokens, call.cache_write_tokens)
         self.output_tokens += call.output_tokens or 0
         self.cost = add(self.cost, call.cost)
         self.unpriced += call.cost is None and call.input_tokens is not None
@@ -73,8 +80,13 @@ class Sum:
 
     @property
     def hit_rate(self) -> float | None:
-        """cache_read_tokens / input_tokens."""
-        return self.cache_read_tokens / self.input_tokens if self.input_tokens else None
+        """Cache-read tokens over input tokens, of the calls that report reads; None where none does."""
+        return (self.cache_read_tokens or 0) / self.reporting_tokens if self.reporting_tokens else None
+
+    @property
+    def loss(self) -> Decimal | None:
+        """Money lost to breaks. No break is no loss only where breaks could have been seen."""
+        return self.break_cost if self.breaks or not self.judged else Decimal(0)
 
     @property
     def certainty(self) -> Certainty:
@@ -87,7 +99,7 @@ def sure(call: CallResult, figure: str) -> Certainty:
     return call.certainty.get(figure, Certainty.EXACT)
 
 
-def add(left: Decimal | None, right: Decimal | None) -> Decimal | None:
+def add(left: Number | None, right: Number | None) -> Number | None:
     """A sum in which unknown adds nothing; None where both are unknown."""
     if left is None or right is None:
         return right if left is None else left

@@ -13,7 +13,6 @@ from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import Overview, overview
 from hitledger_reports.view.session_pages import CALLS_A_PAGE, SessionPage, context, session_page
 from hitledger_reports.view.sessions import SessionRow, by_loss, session_rows
-from hitledger_reports.view.strips import KIND_NAMES
 from hitledger_reports.view.table import Cell, Column, Table, cells
 from hitledger_reports.view.trend import Trend, trend
 from hitledger_reports.view.waterfall import Step, waterfall
@@ -61,7 +60,6 @@ class Report:
     findings: TableView
     read: tuple[TableView, ...]  # ingest, skipped rows
     basis: tuple[TableView, ...]  # rules, prices
-    kinds: tuple[tuple[str, str], ...]  # class of the style sheet, words
     notes: tuple[str, ...]
     legend: str
 
@@ -104,9 +102,6 @@ def report(
         findings=view(tables.findings(audit)),
         read=(view(tables.ingest(audit)), view(tables.skipped(audit))),
         basis=(view(tables.rules(audit)), view(tables.prices(audit))),
-        kinds=tuple(
-            (f"k-{kind.value}", name) for kind, name in KIND_NAMES.items() if _occurs(kind.value, session_pages)
-        ),
         notes=_notes(audit, len(paged), len(rows)),
         legend=figures.LEGEND,
     )
@@ -134,12 +129,6 @@ def _paged(ordered: tuple[SessionResult, ...], calls: dict[str, list[CallResult]
         if room < 0:
             return ordered[: max(number, 1)]
     return ordered[:SESSION_PAGES]
-
-
-def _occurs(kind: str, pages: list[SessionPage]) -> bool:
-    style = f"k-{kind}"
-    drawings = (drawing for page in pages for lane in page.lanes for drawing in lane.drawings)
-    return any(band.style == style for drawing in drawings for band in drawing.bands)
 
 
 def _notes(audit: Audit, pages: int, rows: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from hitledger_reports.view.groups import sure
 from hitledger_reports.view.measured import measured_calls, measured_text
 from hitledger_reports.view.prompts import Prompts
 from hitledger_reports.view.shared_bands import Drawing, Shown, shared_bands
-from hitledger_reports.view.strips import Band, usage_bands
+from hitledger_reports.view.strips import Band, legend, usage_bands
 
 CALLS_A_PAGE = 400
 NEIGHBOURS = 2
@@ -43,6 +43,7 @@ class CallRow:
     cost: str
     details: str
     flag: Flag | None
+    calm: bool = False  # far from every break of its lane, in a lane that has one
     left_out: int = 0
 
 
@@ -64,6 +65,8 @@ class SessionPage:
     summary: str
     period: str
     most: str  # tokens that the whole width stands for
+    scale: int  # the same for the script that zooms
+    kinds: tuple[tuple[str, str], ...]  # that occur: class of the style sheet, words
     lanes: tuple[Lane, ...]
     money: Cumulative | None
     left_out: int
@@ -114,6 +117,8 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
         ),
         period=f"{figures.utc(session.started_at)} to {figures.utc(session.ended_at)} UTC",
         most=figures.count(most),
+        scale=most,
+        kinds=legend(band for lane in lanes for drawing in lane.drawings for band in drawing.bands),
         lanes=tuple(lanes),
         money=cumulative(dated, known.lost),
         left_out=len(calls) - len(drawn),
@@ -138,11 +143,23 @@ def _lane(
     parent = next((call.parent_agent for call in calls if call.parent_agent), "")
     note = figures.plural(len(calls), "call") + (f", started by {shown(parent)}" if parent else "")
     drawings, kinds = shared_bands([call for call in calls if call.id in drawn], most, known.prompts, first)
+    calm = _calm(calls, known.flags)
     rows: list[CallRow] = []
     for is_drawn, run in groupby(calls, key=lambda call: call.id in drawn):
         some = list(run)
-        rows += [_row(call, most, kinds.get(call.id), known) for call in some] if is_drawn else [_run(some)]
+        drawn_rows = [_row(call, most, kinds.get(call.id), known, call.id in calm) for call in some if is_drawn]
+        rows += drawn_rows or [_run(some)]
     return Lane(shown(agent), note, tuple(rows), drawings)
+
+
+def _calm(calls: Sequence[CallResult], flags: Mapping[str, Flag]) -> frozenset[str]:
+    """Calls that are no break and no neighbour of one."""
+    near = {
+        calls[place].id
+        for broken in (place for place, call in enumerate(calls) if call.id in flags)
+        for place in range(max(broken - NEIGHBOURS, 0), min(broken + NEIGHBOURS + 1, len(calls)))
+    }
+    return frozenset(call.id for call in calls if near and call.id not in near)
 
 
 def _run(calls: Sequence[CallResult]) -> CallRow:
@@ -152,7 +169,7 @@ def _run(calls: Sequence[CallResult]) -> CallRow:
     return CallRow(calls[0].index, "", "", gap(None, None), (), None, share, "", "", None, left_out=len(calls))
 
 
-def _row(call: CallResult, most: int, kinds: Shown | None, known: Context) -> CallRow:
+def _row(call: CallResult, most: int, kinds: Shown | None, known: Context, calm: bool) -> CallRow:
     read = call.cache_read_tokens
     share = read / call.input_tokens if read is not None and call.input_tokens else None
     return CallRow(
@@ -166,6 +183,7 @@ def _row(call: CallResult, most: int, kinds: Shown | None, known: Context) -> Ca
         cost=figures.usd(call.cost, sure(call, "cost")),
         details="; ".join(part for part in (_details(call), measured_text(call.id, known.measured)) if part),
         flag=known.flags.get(call.id),
+        calm=calm,
     )
 
 

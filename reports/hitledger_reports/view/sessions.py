@@ -51,7 +51,8 @@ def session_rows(audit: Audit, limit: int | None = None) -> tuple[SessionRow, ..
 
 def _row(session: SessionResult, calls: list[CallResult], broken: Mapping[str, Certainty]) -> SessionRow:
     cells = heat(calls, broken, STRIP)
-    lost = session.break_cost if session.breaks else Decimal(0)
+    judged = any(call.ideal_cache_read_tokens is not None for call in calls)
+    lost = session.break_cost if session.breaks or not judged else Decimal(0)
     certainty = figures.weakest(broken[call.id] for call in calls if call.id in broken)
     return SessionRow(
         name=shown(session.id),
@@ -63,7 +64,7 @@ def _row(session: SessionResult, calls: list[CallResult], broken: Mapping[str, C
             figures.usd(session.cost, figures.weakest(sure(call, "cost") for call in calls)), sort_key(session.cost)
         ),
         lost=Cell(figures.usd(lost, certainty), sort_key(lost)),
-        breaks=figures.plural(session.breaks, "break"),
+        breaks=figures.plural(session.breaks, "break") if session.breaks or judged else "not judged",
         heat=cells,
         strip=heat_strip(cells),
     )

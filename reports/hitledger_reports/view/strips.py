@@ -1,7 +1,7 @@
 """A prompt as a strip: its width is its tokens; one band says what was read, the other what the segments are."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -52,6 +52,12 @@ def usage_bands(call: CallResult, most: int) -> tuple[Band, ...]:
                 Band(style, rectangles([(left, max(scaled(position, most), left + 1))], USAGE_TOP, USAGE_HEIGHT))
             )
     return tuple(bands)
+
+
+def legend(bands: Iterable[Band]) -> tuple[tuple[str, str], ...]:
+    """The kinds that occur: class of the style sheet and words, in the order of the legend."""
+    found = {band.style for band in bands}
+    return tuple((f"k-{kind.value}", name) for kind, name in KIND_NAMES.items() if f"k-{kind.value}" in found)
 
 
 def kind_bands(segments: Sequence[SegmentResult], total: int | None, most: int, steps: int = STEPS) -> tuple[Band, ...]:

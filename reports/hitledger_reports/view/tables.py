@@ -2,8 +2,10 @@
 
 from hitledger.results import Audit, Break, CallResult
 from hitledger_reports.shown import EXCERPT, PATH, PROSE, shown
+from hitledger_reports.view.breaks import place
 from hitledger_reports.view.group_tables import group_table
 from hitledger_reports.view.groups import By
+from hitledger_reports.view.segment_table import segments
 from hitledger_reports.view.table import Column, Table, Unit, Value
 
 
@@ -14,6 +16,7 @@ def every_table(audit: Audit, show_secrets: bool = False) -> tuple[Table, ...]:
         breaks(audit, show_secrets),
         findings(audit),
         calls(audit),
+        segments(audit),
         ingest(audit),
         skipped(audit),
         rules(audit),
@@ -24,50 +27,52 @@ def every_table(audit: Audit, show_secrets: bool = False) -> tuple[Table, ...]:
 def breaks(audit: Audit, show_secrets: bool = False) -> Table:
     """Breaks, worst first."""
     columns = (
-        Column("call", ""),
-        Column("session", "Session"),
-        Column("agent", ""),
-        Column("index", "", Unit.COUNT),
-        Column("index_in_session", "Call", Unit.COUNT),
         Column("cause", "Cause"),
+        Column("cost_usd", "Lost money", Unit.USD, sure="certainty"),
+        Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"),
+        Column("lost_tokens", "", Unit.TOKENS, sure="certainty"),
+        Column("readable_before", "", Unit.TOKENS, sure="certainty"),
+        Column("certainty", ""),
         Column("confidence", ""),
-        Column("path", "Place"),
+        Column("place", "Place"),
+        Column("path", ""),
         Column("char_offset", "", Unit.COUNT),
         Column("token_offset", "", Unit.TOKENS),
-        Column("readable_before", "", Unit.TOKENS, sure="certainty"),
-        Column("lost_tokens", "", Unit.TOKENS, sure="certainty"),
-        Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"),
-        Column("cost_usd", "Lost money", Unit.USD, sure="certainty"),
         Column("before", ""),
         Column("after", ""),
         Column("provider_reason", ""),
         Column("fix", "Fix"),
-        Column("certainty", ""),
+        Column("session", "Session"),
+        Column("index_in_session", "Call", Unit.COUNT),
+        Column("call", ""),
+        Column("agent", ""),
+        Column("index", "", Unit.COUNT),
     )
     return Table("breaks", "Breaks", columns, tuple(_break(found, show_secrets) for found in audit.breaks))
 
 
 def _break(found: Break, show_secrets: bool) -> tuple[Value, ...]:
     return (
-        shown(found.call),
-        shown(found.session),
-        shown(found.agent),
-        found.index,
-        found.index_in_session,
         shown(found.cause),
+        found.cost,
+        found.rebilled_tokens,
+        found.lost_tokens,
+        found.readable_before,
+        found.certainty.value,
         shown(found.confidence),
+        place(found.path),
         shown(found.path, PATH),
         found.char_offset,
         found.token_offset,
-        found.readable_before,
-        found.lost_tokens,
-        found.rebilled_tokens,
-        found.cost,
         None if found.before is None else shown(found.before, EXCERPT, show_secrets),
         None if found.after is None else shown(found.after, EXCERPT, show_secrets),
         None if found.provider_reason is None else shown(found.provider_reason, PATH),
         shown(found.fix, PROSE),
-        found.certainty.value,
+        shown(found.session),
+        found.index_in_session,
+        shown(found.call),
+        shown(found.agent),
+        found.index,
     )
 
 
@@ -78,7 +83,8 @@ def findings(audit: Audit) -> Table:
         Column("index", "Call", Unit.COUNT),
         Column("cause", "Cause"),
         Column("confidence", "Confidence"),
-        Column("path", "Place"),
+        Column("place", "Place"),
+        Column("path", ""),
         Column("note", "What was seen"),
         Column("fix", "Fix"),
     )
@@ -88,6 +94,7 @@ def findings(audit: Audit) -> Table:
             found.index,
             shown(found.cause),
             shown(found.confidence),
+            place(found.path),
             shown(found.path, PATH),
             shown(found.note, PROSE),
             shown(found.fix, PROSE),
@@ -147,7 +154,7 @@ def _call(call: CallResult) -> tuple[Value, ...]:
         shown(call.model),
         call.evidence.value,
         call.status,
-        call.ttl,
+        None if call.ttl is None else shown(call.ttl),
         call.input_tokens,
         call.uncached_input_tokens,
         call.cache_read_tokens,
@@ -156,8 +163,8 @@ def _call(call: CallResult) -> tuple[Value, ...]:
         call.ideal_cache_read_tokens,
         call.expected_cache_read_tokens,
         call.cost,
-        call.cost_source,
-        "; ".join(f"{name} {certainty.value}" for name, certainty in sorted(call.certainty.items())),
+        None if call.cost_source is None else shown(call.cost_source),
+        "; ".join(f"{shown(name)} {certainty.value}" for name, certainty in sorted(call.certainty.items())),
     )
 
 
@@ -168,7 +175,7 @@ def ingest(audit: Audit) -> Table:
         Column("format", "Format"),
         Column("rows", "Rows", Unit.COUNT),
         Column("calls", "Calls", Unit.COUNT),
-        Column("other_rows", "Known others", Unit.COUNT),
+        Column("other_rows", "Other rows", Unit.COUNT),
         Column("skipped", "Skipped", Unit.COUNT),
         Column("notes", "Notes"),
     )
@@ -212,8 +219,8 @@ def rules(audit: Audit) -> Table:
             shown(rule.id),
             shown(rule.provider),
             shown(rule.algorithm),
-            rule.valid_from,
-            rule.checked,
+            shown(rule.valid_from),
+            shown(rule.checked),
             shown(rule.evidence),
             rule.calls,
             shown(rule.source, PATH),
@@ -245,7 +252,9 @@ def prices(audit: Audit) -> Table:
             price.calls,
             price.input,
             price.cache_read,
-            ", ".join(f"{ttl or 'any'}: ${rate.normalize():f}" for ttl, rate in sorted(price.cache_writes.items())),
+            ", ".join(
+                f"{shown(ttl) or 'any'}: ${rate.normalize():f}" for ttl, rate in sorted(price.cache_writes.items())
+            ),
             price.output,
             shown(price.source, PATH),
             "" if price.error is None else shown(price.error, PATH),

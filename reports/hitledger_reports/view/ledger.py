@@ -1,0 +1,86 @@
+"""The four columns of the ledger, and where the difference between what could and what was read went."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hitledger.results import Audit, CallResult
+from hitledger.types import Certainty
+from hitledger_reports import figures
+from hitledger_reports.view.groups import sure
+from hitledger_reports.view.measured import MeasuredSum
+from hitledger_reports.view.paths import rectangles, scaled
+
+COLUMNS = (
+    ("Ideal", "ideal_cache_read_tokens", "would have been read, had nothing in front changed, moved or expired"),
+    ("Expected", "expected_cache_read_tokens", "readable by the provider's published rules, for the prompts as sent"),
+    ("Reported", "cache_read_tokens", "read, says the provider in the log"),
+)
+PARTS = (
+    ("client", "Changed in the request", "content, parameters, model, route or marks"),
+    ("expired", "Expired", "idle longer than the lifetime"),
+    ("below_minimum", "Below the minimum", "the prefix was too short to be cached"),
+    ("beyond_lookback", "Beyond the look-back", "the entry lay further back than the provider looks"),
+    ("server", "Server side", "documented rewriting by the provider, parallel cold starts"),
+    ("unexplained", "Unexplained", "readable by the rule, yet not read: routing, eviction, or a fault in our rule"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerColumn:
+    """One of the four columns: tokens read from the cache according to one source."""
+
+    name: str
+    tokens: str
+    share: str  # of the input of the calls that have the figure
+    path: str  # the share as a bar, SVG path data
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of ideal − reported."""
+
+    name: str
+    tokens: str
+    value: int
+    meaning: str
+
+
+def ledger_columns(audit: Audit, measured: MeasuredSum | None) -> tuple[LedgerColumn, ...]:
+    """Ideal, expected, reported, measured. A call without a figure is in no column's share, and is counted."""
+    counted = [call for call in audit.calls if call.input_tokens is not None]
+    columns = [_logged(counted, *column) for column in COLUMNS]
+    if measured is None:
+        meaning = "reused by a real engine; this audit was not replayed"
+        return (*columns, _column("Measured", None, 0, Certainty.EXACT, meaning))
+    last = _column("Measured", measured.tokens, measured.prompt_tokens, measured.certainty, measured.meaning)
+    return (*columns, last)
+
+
+def _logged(counted: Sequence[CallResult], name: str, field: str, meaning: str) -> LedgerColumn:
+    known = [call for call in counted if getattr(call, field) is not None]
+    missing = len(counted) - len(known)
+    partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if missing else ""
+    tokens = sum(getattr(call, field) for call in known) if known else None
+    whole = sum(call.input_tokens or 0 for call in known)
+    return _column(name, tokens, whole, figures.weakest(sure(call, field) for call in known), meaning + partial)
+
+
+def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, meaning: str) -> LedgerColumn:
+    part = None if tokens is None or not whole else tokens / whole
+    bar = rectangles([(0, scaled(part or 0, 1))], 0, 10)
+    return LedgerColumn(name, figures.count(tokens, certainty), figures.share(part, certainty), bar, meaning)
+
+
+def ledger_parts(audit: Audit) -> tuple[Part, ...]:
+    """The parts of ideal − reported, of all calls that have both; they add up to it."""
+    known = [call for call in audit.calls if call.attribution is not None]
+    certainty = figures.weakest(sure(call, "ideal_cache_read_tokens") for call in known)
+    rows = [(label, sum(getattr(call.attribution, name) for call in known), meaning) for name, label, meaning in PARTS]
+    beyond = sum(max((call.cache_read_tokens or 0) - (call.ideal_cache_read_tokens or 0), 0) for call in known)
+    rows.append(("Read beyond ideal", -beyond, "entries that calls outside the log had left"))
+    return tuple(
+        Part(label, f"{figures.count(value, certainty)} tokens", value, meaning)
+        for label, value, meaning in rows
+        if value
+    )

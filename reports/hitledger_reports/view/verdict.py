@@ -1,0 +1,98 @@
+"""What broke the cache, and what to change first."""
+
+from dataclasses import dataclass
+
+from hitledger.causes.catalogue import catalogue
+from hitledger.results import Audit
+from hitledger_reports import figures
+from hitledger_reports.shown import PROSE, shown
+from hitledger_reports.view.groups import Sum, causes
+
+PROVIDERS_OWN = ("server.", "unexplained")
+NAMED = 3  # causes that are named; the rest is counted
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBy:
+    """A cause and what it cost. `note` says how many breaks, and whether the user can do something about it."""
+
+    cause: str
+    cost: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFix:
+    """The dearest cause that the user can mend, and what mends it."""
+
+    cause: str
+    what: str  # the cause in a sentence, "" for a code without an entry in the catalogue
+    breaks: str
+    cost: str
+    fix: str
+    worst: int  # rank of its worst break, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Calm:
+    """What to say where nothing is listed."""
+
+    title: str
+    text: str
+
+
+def broken_by(audit: Audit) -> tuple[BrokenBy, ...]:
+    """The dearest causes, whoever can mend them; the last entry counts the causes that are not named."""
+    groups = list(causes(audit.breaks).items())
+    named = [BrokenBy(shown(cause), _cost(group), _note(cause, group)) for cause, group in groups[:NAMED]]
+    rest = len(groups) - len(named)
+    return (*named, *([BrokenBy("", "", figures.plural(rest, "other cause"))] if rest else []))
+
+
+def first_fix(audit: Audit) -> FirstFix | None:
+    """What the provider does by itself comes only where there is no other cause."""
+    groups = causes(audit.breaks).items()
+    for cause, group in sorted(groups, key=lambda item: item[0].startswith(PROVIDERS_OWN)):
+        rank, worst = next((rank, found) for rank, found in enumerate(audit.breaks, 1) if found.cause == cause)
+        entry = catalogue().get(cause)
+        return FirstFix(
+            shown(cause),
+            entry.what if entry else "",
+            figures.plural(group.breaks, "break"),
+            _cost(group),
+            shown(worst.fix, PROSE),
+            rank,
+        )
+    return None
+
+
+def calm(audit: Audit) -> Calm | None:
+    """None where there are breaks. Never says that all is well where nothing could be seen."""
+    if audit.breaks:
+        return None
+    judged = sum(call.ideal_cache_read_tokens is not None for call in audit.calls)
+    if not audit.calls:
+        return Calm("No call", "There is nothing to judge.")
+    if not judged:
+        return Calm("Nothing could be judged", "No call says how much of its prompt was read from a cache.")
+    whole = "" if judged == len(audit.calls) else f" in the {figures.plural(judged, 'call')} that could be judged"
+    if audit.totals.small_breaks:
+        return Calm("No break above the limit", f"Only smaller losses{whole}.")
+    return Calm("No break found", f"Every prefix that could be read was read{whole}.")
+
+
+def _cost(group: Sum) -> str:
+    if group.break_cost is not None:
+        return figures.usd(group.break_cost, group.certainty)
+    return figures.SIGN[group.certainty] + figures.plural(group.rebilled_tokens, "token")
+
+
+def _note(cause: str, group: Sum) -> str:
+    whose = (
+        ", no known reason"
+        if cause == "unexplained"
+        else ", the provider's doing"
+        if cause.startswith("server.")
+        else ""
+    )
+    return figures.plural(group.breaks, "break") + whose
