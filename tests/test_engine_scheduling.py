@@ -4,13 +4,18 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine_models import random_model, random_tokens
 from hitledger.errors import UsageError
 from hitledger_replay.admission import PreemptMode
+from hitledger_replay.engine.attention.protocol import Rule
+from hitledger_replay.engine.attention.reference import ReferenceAttention
+from hitledger_replay.engine.batch import PackedBatch
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.request import Request, RequestResult
 from hitledger_replay.engine.sampling import Sampler, Sampling
+from hitledger_replay.engine.selfcheck import require_same_logits
 from hitledger_replay.errors import OutOfBlocksError, ReplayError, UnknownArchitectureError
 from hitledger_replay.events import BlockStored, CacheEvent, SequenceEvent, Stage, cached_hashes
 from hitledger_replay.misses import MissReason
@@ -173,9 +178,40 @@ def test_a_salt_keeps_tenants_apart() -> None:
     assert paged.run_one(Request("3", PROMPTS[0], salt="a")).num_cached_tokens == 48
 
 
-def test_recurrent_and_chunked_models_are_refused() -> None:
-    from transformers import AutoConfig, AutoModelForCausalLM
+class Zeros(ReferenceAttention):
+    """A back end that is wrong."""
 
+    def attend(
+        self, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, batch: PackedBatch, rule: Rule
+    ) -> torch.Tensor:
+        return torch.zeros_like(super().attend(query, key, value, batch, rule))
+
+
+def test_a_model_is_checked_against_its_own_answer() -> None:
+    model = random_model("gemma2")
+    model.set_attn_implementation("eager")
+    require_same_logits(model)
+    model.set_attn_implementation("eager")
+    with pytest.raises(UnknownArchitectureError, match=r"gemma2: .*off by"):
+        require_same_logits(model, Zeros())
+
+
+@pytest.mark.parametrize("kind", ["bloom", "falcon"])
+def test_models_without_exchangeable_attention_are_refused(kind: str) -> None:
+    shape = {
+        "vocab_size": 64,
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "n_layer": 1,
+        "n_head": 2,
+    }
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **shape)).eval()
+    with pytest.raises(UnknownArchitectureError, match="no exchangeable attention"):
+        Engine(model, EngineOptions(4))
+
+
+def test_recurrent_models_are_refused() -> None:
     config = AutoConfig.for_model(
         "mamba", vocab_size=64, hidden_size=16, num_hidden_layers=1, state_size=4, pad_token_id=0
     )

@@ -331,6 +331,16 @@ def test_demand_counts_blocks_and_the_longest_call() -> None:
         survey(ReplayPlan([call("x", status=500)], renderer(), VOCABULARY), 16, None)
 
 
+@given(st.lists(st.tuples(TOKENS, TOKENS), min_size=1, max_size=8), st.sampled_from([1, 2, 4]))
+def test_the_blocks_asked_for_are_enough(calls: list[tuple[tuple[int, ...], ...]], size: int) -> None:
+    rows = [call(str(i), minutes=i, prompt_ids=prompt, generated_ids=reply) for i, (prompt, reply) in enumerate(calls)]
+    plan = ReplayPlan(rows, renderer(), VOCABULARY)
+    engine = PlanEngine(survey(plan, size, None).num_blocks, size, CacheIdentity("m"))
+    found = [row for row in SessionReplay(engine).run(plan, lambda call_id: None) if isinstance(row, CallMeasurement)]
+    assert engine.cache.stats.num_evictions == 0
+    assert all(row.expected_cached_tokens == row.measured_cached_tokens for row in found)
+
+
 def test_an_impossible_pool_is_refused_with_its_sizes() -> None:
     with pytest.raises(ReplayError, match=r"(?s)bytes a token.*46,080.*GiB.*--mode plan"):
         require_room(Demand(1 << 40, 8, "a", 10, 1), 16, 46_080, torch.device("cpu"))

@@ -80,6 +80,10 @@ def layer_peaks(model: Any, num_tokens: int = 64) -> tuple[tuple[float, float], 
 
 def _record(model: Any, num_tokens: int) -> list[tuple[LayerShape, tuple[float, float]]]:
     refuse_unpageable(model.config)
+    if not getattr(model, "_supports_attention_backend", False):
+        raise UnknownArchitectureError(
+            f"{model.config.model_type}: transformers gives this model no exchangeable attention; use another model"
+        )
     recorder = _ShapeRecorder()
     model.set_attn_implementation(RECORDING)
     vocabulary = int(model.get_input_embeddings().num_embeddings)

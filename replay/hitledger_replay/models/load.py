@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 
 from hitledger_replay.blockhash import CacheIdentity
+from hitledger_replay.engine.selfcheck import require_same_logits
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.models.folder import load_folder
 from hitledger_replay.models.gguffile import GgufFile
@@ -29,10 +30,13 @@ def load_model(
     if name == "smollm2":
         return load_gguf(smollm2_file(), device, chosen, name)
     path = Path(name)
-    if path.suffix == ".gguf":
-        return load_gguf(path, device, chosen, path.stem)
-    if path.is_dir() or allow_network:
-        return load_folder(name, device, chosen, allow_network)
+    if path.suffix == ".gguf" or path.is_dir() or allow_network:
+        is_file = path.suffix == ".gguf"
+        loaded = (
+            load_gguf(path, device, chosen, path.stem) if is_file else load_folder(name, device, chosen, allow_network)
+        )
+        require_same_logits(loaded.model)
+        return loaded
     raise ReplayError(
         f"{name}: no such model. Give tiny, smollm2, a GGUF file, a folder in transformers format, "
         "or a hub id with --allow-network"
