@@ -12,7 +12,7 @@ import typer
 
 from hitledger.errors import HitledgerError, UsageError
 from hitledger_reports.check_command import check
-from hitledger_reports.view.groups import By
+from hitledger_reports.view.by import By
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

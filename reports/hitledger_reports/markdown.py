@@ -9,8 +9,8 @@ from hitledger_reports import figures
 from hitledger_reports.compare import Change, Comparison
 from hitledger_reports.view import tables
 from hitledger_reports.view.breaks import BreakView, break_views
+from hitledger_reports.view.by import By
 from hitledger_reports.view.group_tables import group_table
-from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import overview
 from hitledger_reports.view.table import Table, cells
 from hitledger_reports.view.verdict import BrokenBy

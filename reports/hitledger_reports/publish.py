@@ -14,7 +14,7 @@ from hitledger.measurement import Measurement
 from hitledger.results import Audit, to_json
 from hitledger_reports import html, markdown, tables, terminal
 from hitledger_reports.compare import compare
-from hitledger_reports.view.groups import By
+from hitledger_reports.view.by import By
 from hitledger_reports.view.report import Progress as Step
 
 

@@ -13,9 +13,9 @@ from hitledger_reports import figures
 from hitledger_reports.compare import Comparison
 from hitledger_reports.view import tables
 from hitledger_reports.view.breaks import BreakView, break_views
+from hitledger_reports.view.by import By
 from hitledger_reports.view.excerpt import Side
 from hitledger_reports.view.group_tables import group_table
-from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import Overview, overview
 from hitledger_reports.view.sessions import SessionRow, session_rows
 from hitledger_reports.view.table import Table, cells

@@ -2,7 +2,8 @@
 
 from hitledger.results import Audit
 from hitledger_reports.shown import shown
-from hitledger_reports.view.groups import By, Sum, causes, sums
+from hitledger_reports.view.by import By
+from hitledger_reports.view.groups import Sum, causes, sums
 from hitledger_reports.view.table import Column, Table, Unit, Value
 
 TITLES = {

@@ -3,25 +3,14 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import StrEnum
 from typing import TypeVar
 
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
+from hitledger_reports.view.by import By
 
 Number = TypeVar("Number", int, Decimal)
-
-
-class By(StrEnum):
-    """What the figures are added up by."""
-
-    CAUSE = "cause"
-    DAY = "day"
-    MODEL = "model"
-    SESSION = "session"
-    PROJECT = "project"
-    AGENT = "agent"
 
 
 KEYS: dict[By, Callable[[CallResult], str]] = {

@@ -8,8 +8,8 @@ from hitledger.results import Audit, CallResult, SessionResult
 from hitledger_reports import figures
 from hitledger_reports.view import tables
 from hitledger_reports.view.break_pages import BreakPage, break_page
+from hitledger_reports.view.by import By
 from hitledger_reports.view.group_tables import group_table
-from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import Overview, overview
 from hitledger_reports.view.session_pages import CALLS_A_PAGE, SessionPage, context, session_page
 from hitledger_reports.view.sessions import SessionRow, by_loss, session_rows

@@ -3,8 +3,8 @@
 from hitledger.results import Audit, Break, CallResult
 from hitledger_reports.shown import EXCERPT, PATH, PROSE, shown
 from hitledger_reports.view.breaks import place
+from hitledger_reports.view.by import By
 from hitledger_reports.view.group_tables import group_table
-from hitledger_reports.view.groups import By
 from hitledger_reports.view.segment_table import segments
 from hitledger_reports.view.table import Column, Table, Unit, Value
 

@@ -5,7 +5,8 @@ from decimal import Decimal
 
 from hitledger.results import Audit
 from hitledger_reports import figures
-from hitledger_reports.view.groups import By, sums
+from hitledger_reports.view.by import By
+from hitledger_reports.view.groups import sums
 from hitledger_reports.view.paths import WIDTH, columns, scaled
 
 HEIGHT = 120
