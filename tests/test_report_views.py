@@ -16,7 +16,8 @@ from hitledger_reports.view.excerpt import excerpt
 from hitledger_reports.view.fixes import fixes
 from hitledger_reports.view.gaps import gap, lifetime_seconds
 from hitledger_reports.view.group_tables import group_table
-from hitledger_reports.view.groups import By, causes, sums
+from hitledger_reports.view.by import By
+from hitledger_reports.view.groups import causes, sums
 from hitledger_reports.view.heat import heat, heat_strip
 from hitledger_reports.view.overview import overview
 from hitledger_reports.view.paths import line, rectangles, scaled
