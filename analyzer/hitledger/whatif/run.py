@@ -121,7 +121,7 @@ def _read(calls: Sequence[Call], rules: Rules, counter: TokenCounter) -> _Log:
     }
     for link in links:
         if "compaction" in link.call.events and link.predecessor is not None:
-            causes.setdefault(link.index, COMPACTED)
+            causes[link.index] = COMPACTED
     return _Log(calls, links, expectations, forecaster, causes)
 
 

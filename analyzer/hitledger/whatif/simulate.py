@@ -131,10 +131,16 @@ def _read_more(plain: SimulatedCall, tokens: int) -> SimulatedCall:
 
 
 def _tail(before: Call, expectation: Expectation) -> int:
-    """Tokens at the end of the prompt that the predecessor's did not have: its answer and what came in since."""
+    """Tokens at the end of the prompt that the predecessor's did not have: its answer and what came in since.
+
+    Where the predecessor goes on behind the last segment that both have, so many of the unknown ones stand in place of
+    its own and are no addition.
+    """
     view = expectation.view
-    known = {segment.digest for segment in before.prompt.segments()}
-    position = view.length
-    while position and view.segment(position - 1).digest not in known:
-        position -= 1
-    return view.tokens_at(view.length) - view.tokens_at(position)
+    places = {segment.digest: index for index, segment in enumerate(before.prompt.segments())}
+    start = view.length
+    while start and view.segment(start - 1).digest not in places:
+        start -= 1
+    shared = places[view.segment(start - 1).digest] if start else -1
+    start = min(view.length, start + len(before.prompt) - 1 - shared)
+    return view.tokens_at(view.length) - view.tokens_at(start)
