@@ -81,7 +81,7 @@ def material_of_value(value: Any, name: str, file: str, source: str = "", line: 
     return Material(
         name,
         MaterialKind.BODY,
-        Layout().prompt(value, api),
+        _laid_out(value, api, file),
         file,
         source,
         line,
@@ -118,7 +118,14 @@ def _system(text: str, name: str, file: str, source: str, line: int = 1) -> Mate
 def _tools(tools: list[Any], name: str, file: str, source: str, line: int) -> Material:
     if not tools or not all(isinstance(tool, Mapping) for tool in tools):
         raise UsageError(f"{file}: a list of tools holds objects, at least one")
-    return Material(name, MaterialKind.TOOLS, Layout().prompt({"tools": tools}, Api.MESSAGES), file, source, line)
+    return Material(name, MaterialKind.TOOLS, _laid_out({"tools": tools}, Api.MESSAGES, file), file, source, line)
+
+
+def _laid_out(body: Mapping[str, Any], api: Api, file: str) -> Prompt:
+    try:
+        return Layout().prompt(body, api)
+    except (RecursionError, orjson.JSONEncodeError) as error:
+        raise UsageError(f"{file}: cannot be laid out as a prompt: {error}") from error
 
 
 def _type(value: Any) -> str:

@@ -26,10 +26,29 @@ class Move:
     tokens: int
 
 
-def advice(material: Material, first: Differing | None, volatile: frozenset[int], counter: TokenCounter) -> Move | None:
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """The changing span that stands first: in which segment, at which characters of the value at `path`."""
+
+    index: int
+    path: str
+    start: int
+    end: int
+    of_segment: bool  # whether the value is the segment's whole text
+
+
+def spot_of(differing: Differing | None, material: Material) -> Spot | None:
+    """Where something would have to be moved; None for what only needs sorting."""
+    if differing is None or differing.cause in SORTABLE or differing.note == UNSORTED:
+        return None
+    whole = differing.before == material.prompt.own[differing.index].text
+    return Spot(differing.index, differing.path, differing.start, differing.end, whole)
+
+
+def advice(material: Material, first: Spot | None, volatile: frozenset[int], counter: TokenCounter) -> Move | None:
     """The move of the first changing span behind the last lasting part; None where nothing lasting stands behind it."""
     end = prefix_end(material)
-    if first is None or not end.in_front(first.index) or first.cause in SORTABLE or first.note == UNSORTED:
+    if first is None or not end.in_front(first.index):
         return None
     segments = material.prompt.own
     stop = min(end.position, end.newest)
@@ -37,7 +56,7 @@ def advice(material: Material, first: Differing | None, volatile: frozenset[int]
     own = segments[first.index].text or ""
     whole = counter.count(segments[first.index], material.model)
     rest = 0
-    if first.before == own:
+    if first.of_segment:
         rest = max(0, whole - counter.prefix_tokens(own, first.end, material.model))
     tokens = rest + sum(counter.count(segments[i], material.model) for i in lasting)
     if tokens < MIN_TOKENS:

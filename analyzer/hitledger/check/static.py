@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hitledger.check.breakpoints import mark_findings
 from hitledger.check.findings import CheckFinding, in_order
-from hitledger.check.order import Move, advice
+from hitledger.check.order import Move, advice, spot_of
 from hitledger.check.sources import Source
 from hitledger.check.stability import first_unstable, unstable, unstable_segments
 from hitledger.check.suspects import suspects
@@ -17,7 +17,7 @@ class Static:
 
     volatile: tuple[CheckFinding, ...]
     marks: tuple[CheckFinding, ...]
-    move: Move | None
+    move: Move | None  # of the first part that needs one
 
 
 def examine(source: Source, counter: TokenCounter) -> Static:
@@ -30,8 +30,11 @@ def examine(source: Source, counter: TokenCounter) -> Static:
         if source.rendered:
             volatile += unstable(part, source.renders)
             changing = unstable_segments(part, source.renders)
-            move = advice(part, first_unstable(part, source.renders), changing, counter)
+            first = spot_of(first_unstable(part, source.renders), part)
         else:
-            volatile += suspects(part)
+            suspected = list(suspects(part))
+            volatile += [found for found, _ in suspected]
+            first = min((spot for _, spot in suspected), key=lambda spot: (spot.index, spot.start), default=None)
+        move = move or advice(part, first, changing, counter)
         marks += mark_findings(part, changing, counter)
     return Static(in_order(volatile), in_order(marks), move)

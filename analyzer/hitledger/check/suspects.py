@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hitledger.causes.case import Confidence
 from hitledger.check.findings import CheckFinding, Level, finding
 from hitledger.check.material import Material
+from hitledger.check.order import Spot
 from hitledger.check.prefix_end import prefix_end
 from hitledger.types import Tier
 
@@ -58,8 +59,8 @@ PLACEHOLDER_CAUSES = (
 )
 
 
-def suspects(material: Material) -> Iterator[CheckFinding]:
-    """Volatile-looking text in tools and system prompt, as far as it has to stay the same."""
+def suspects(material: Material) -> Iterator[tuple[CheckFinding, Spot]]:
+    """Volatile-looking text in tools and system prompt, as far as it has to stay the same, and where it stands."""
     end = prefix_end(material)
     for index, segment in enumerate(material.prompt.own):
         if segment.tier is Tier.MESSAGES or not end.in_front(index) or not segment.text:
@@ -71,7 +72,7 @@ def suspects(material: Material) -> Iterator[CheckFinding]:
                     continue
                 taken.append(match.span())
                 cause = _cause(shape, match) if segment.tier is Tier.SYSTEM else "tools.text_changed"
-                yield finding(
+                found = finding(
                     material,
                     cause,
                     segment.path,
@@ -81,6 +82,7 @@ def suspects(material: Material) -> Iterator[CheckFinding]:
                     before=segment.text,
                     note=f"looks like {shape.what}: {match.group()[:60]}",
                 )
+                yield found, Spot(index, segment.path, *match.span(), of_segment=True)
 
 
 def _cause(shape: Shape, match: re.Match[str]) -> str:
