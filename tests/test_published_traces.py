@@ -14,8 +14,7 @@ from hitledger_replay.eviction import LeafLRU
 from hitledger_replay.simulation.definitions import Count, Definition, Window, count_hits, hit_tokens
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Capacity, CapacityUnit
-from hitledger_replay.simulation.pooled import pooled_hit_blocks
-from hitledger_replay.simulation.run import parents
+from hitledger_replay.simulation.pooled import parents, pooled_hit_blocks
 from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.traces.kvtester import read_kvtester
 from hitledger_replay.traces.mooncake import read_mooncake

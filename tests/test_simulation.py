@@ -19,10 +19,10 @@ from hitledger_replay.simulation.fifo import fifo_hit_blocks
 from hitledger_replay.simulation.lifetime import lifetime_hit_blocks
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Capacity, CapacityUnit, Plan, Policy, parse_capacities, parse_policies
-from hitledger_replay.simulation.pooled import pooled_hit_blocks
+from hitledger_replay.simulation.pooled import parents, pooled_hit_blocks
 from hitledger_replay.simulation.report import simulate_report
 from hitledger_replay.simulation.routing import Routing, assign, by_backend
-from hitledger_replay.simulation.run import parents, simulate
+from hitledger_replay.simulation.run import simulate
 from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.simulation.tiered import tiered_hit_blocks
 from hitledger_replay.tiers import TierStack

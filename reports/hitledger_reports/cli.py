@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from io import TextIOWrapper
 from json import dumps
+from os import environ
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,7 +52,7 @@ def audit(
     from hitledger_reports import publish, terminal
     from hitledger_reports.progress import reading
 
-    limit = parse_threshold(fail_over) if fail_over else None
+    limit = parse_threshold(fail_over) if fail_over is not None else None
     options = AuditOptions(
         format=format,
         strict=strict,
@@ -126,6 +127,7 @@ def simulate(
     json: Annotated[Path | None, typer.Option(help="Write the result here.")] = None,
 ) -> None:
     """Replay traces through a prefix cache and count what it would have reused, without a model or a GPU."""
+    environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies matrices, and threads take time to start
     commands = replay_commands("simulation.command")
     capacities = (capacity_blocks, capacity_tokens, capacity_bytes, model)
     fleet = (backends, routing, host_blocks, disk_blocks)
@@ -295,18 +297,20 @@ def rules(
     provider: Annotated[str, typer.Argument(help="anthropic, openai, vllm, …; none: one line a rule.")] = "",
     at: Annotated[str | None, typer.Option(metavar="DATE", help="The day they are to hold on; today.")] = None,
     rules: Annotated[Path | None, typer.Option(metavar="FILE", help="Your own rules, before ours.")] = None,
+    table: Annotated[bool, typer.Option("--table", help="All rules of that day as a Markdown table.")] = False,
 ) -> None:
     """Show the cache rules that apply, where they come from, and which were checked long ago."""
     from datetime import UTC, date, datetime
 
     from hitledger.policies.rules import rules_with
-    from hitledger_reports.rules_view import listing
+    from hitledger_reports import rules_view
 
     try:
         day = date.fromisoformat(at) if at else datetime.now(UTC).date()
     except ValueError as error:
         raise UsageError(f"--at {at}: give a day as 2026-09-01") from error
-    for line in listing(rules_with(rules).all, provider, day):
+    known = rules_with(rules).all
+    for line in rules_view.table(known, day) if table else rules_view.listing(known, provider, day):
         print(line)
 
 
@@ -341,3 +345,6 @@ def main() -> None:
     except HitledgerError as error:
         print(f"hitledger: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:  # standard output is full or closed
+        print(f"hitledger: cannot write: {error.strerror or error}", file=sys.stderr)
+        sys.exit(HitledgerError.exit_code)

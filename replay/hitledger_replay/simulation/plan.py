@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hitledger.errors import UsageError
-from hitledger_replay.claims import parse_bytes
-from hitledger_replay.dtypes import kv_dtype
-from hitledger_replay.modelconfig import read_spec
 from hitledger_replay.simulation.definitions import Definition, Window
 from hitledger_replay.simulation.routing import Routing
 
 MAX_BLOCKS = 1 << 40
+MAX_BACKENDS = 1 << 16
+UNLIMITED = ("inf", "unlimited")
 
 
 class Policy(StrEnum):
@@ -72,8 +71,10 @@ class Plan:
     disk_blocks: int = 0
 
     def __post_init__(self) -> None:
-        if self.backends < 1 or self.host_blocks < 0 or self.disk_blocks < 0 or not self.lifetime_seconds > 0:
-            raise UsageError("backends and the lifetime must be positive, tiers not negative")
+        if not 1 <= self.backends <= MAX_BACKENDS or not self.lifetime_seconds > 0:
+            raise UsageError(f"the lifetime must be positive and backends from 1 to {MAX_BACKENDS}")
+        if self.host_blocks < 0 or self.disk_blocks < 0:
+            raise UsageError("a tier cannot have less than 0 blocks")
 
     def blocks(self, block_size: int) -> tuple[int | None, ...]:
         """The capacities in blocks of a trace."""
@@ -110,16 +111,29 @@ def parse_capacities(blocks: str, tokens: str, size: str, model: str) -> tuple[C
     unit, text = given[0]
     if unit is CapacityUnit.BYTES and not model:
         raise UsageError("a capacity in bytes needs --model, to know the bytes of a token")
-    spec = read_spec(model) if unit is CapacityUnit.BYTES else None
-    token_bytes = spec.bytes_per_token(kv_dtype(spec.dtype)) if spec else 1
-    return tuple(_capacity(part.strip(), unit, token_bytes) for part in text.split(","))
-
-
-def _capacity(text: str, unit: CapacityUnit, token_bytes: int) -> Capacity | None:
-    if text in ("inf", "unlimited"):
-        return None
     if unit is CapacityUnit.BYTES:
-        return Capacity(parse_bytes(text), unit, token_bytes)
+        return _byte_capacities(text, model)
+    return tuple(_capacity(part.strip(), unit) for part in text.split(","))
+
+
+def _byte_capacities(text: str, model: str) -> tuple[Capacity | None, ...]:
+    from hitledger_replay.claims import parse_bytes  # what only this question needs is not loaded for the others
+    from hitledger_replay.dtypes import kv_dtype
+    from hitledger_replay.modelconfig import read_spec
+
+    spec = read_spec(model)
+    token_bytes = spec.bytes_per_token(kv_dtype(spec.dtype))
+    if not token_bytes:
+        raise UsageError(f"{spec.name} keeps nothing for a token, so no number of tokens fills a memory")
+    parts = (part.strip() for part in text.split(","))
+    return tuple(
+        None if part in UNLIMITED else Capacity(parse_bytes(part), CapacityUnit.BYTES, token_bytes) for part in parts
+    )
+
+
+def _capacity(text: str, unit: CapacityUnit) -> Capacity | None:
+    if text in UNLIMITED:
+        return None
     if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise UsageError(f"{text!r} is not a number of {unit}, nor 'inf'")
     return Capacity(int(text), unit)

@@ -7,9 +7,14 @@ larger than the pool keeps the blocks nearest the front.
 import numpy as np
 import numpy.typing as npt
 
+from hitledger_replay.eviction import LFU, S3FIFO, SLRU, LeafLRU
 from hitledger_replay.eviction.protocol import EvictionPolicy
 from hitledger_replay.pool import BlockPool
+from hitledger_replay.simulation.plan import Policy
 from hitledger_replay.traces.trace import Trace
+
+PROTECTED_SHARE = 0.8
+"""Part of the capacity that SLRU protects, as in its first description and in common caches."""
 
 
 def pooled_hit_blocks(trace: Trace, capacity: int, policy: EvictionPolicy | None = None) -> npt.NDArray[np.int64]:
@@ -28,3 +33,22 @@ def pooled_hit_blocks(trace: Trace, capacity: int, policy: EvictionPolicy | None
             pool.publish(block_id, key)
         pool.release([*found, *fresh])
     return hits
+
+
+def eviction(trace: Trace, policy: Policy, capacity: int) -> EvictionPolicy:
+    """A fresh policy for a pool of `capacity` blocks that serves `trace`."""
+    if policy is Policy.LFU:
+        return LFU()
+    if policy is Policy.SLRU:
+        return SLRU(int(capacity * PROTECTED_SHARE))
+    if policy is Policy.S3_FIFO:
+        return S3FIFO(capacity)
+    assert policy is Policy.LEAF_LRU, "all other policies have simulators of their own"
+    return LeafLRU(parents(trace).__getitem__)
+
+
+def parents(trace: Trace) -> dict[object, int]:
+    """The key in front of each key; -1 for first blocks."""
+    before = np.concatenate([[-1], trace.keys[:-1]])
+    before[trace.starts[:-1][trace.starts[:-1] < len(trace.keys)]] = -1
+    return dict(zip(trace.keys.tolist(), before.tolist(), strict=True))

@@ -2,21 +2,24 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from statistics import fmean, quantiles
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hitledger_replay.misses import MissReason
-from hitledger_replay.reservation import Reservation, ReservePolicy, paged, reserve
 from hitledger_replay.simulation.definitions import Count, Definition, count_hits, hit_tokens, measured
+from hitledger_replay.simulation.held import Held, held_by, sums_of
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Plan
-from hitledger_replay.simulation.run import simulate, simulate_tiers
+from hitledger_replay.simulation.run import simulate
 from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.traces.trace import Trace
 
 ALL = "all"
+SUMMARISED = (Definition.BLOCK_TOKENS, Definition.BLOCKS)
+"""Definitions whose quartiles over traces are always given: by tokens, and by blocks as in published tables."""
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +54,23 @@ class Row:
 def simulate_report(traces: Iterable[Trace], plan: Plan) -> dict[str, Any]:
     """Simulate every trace by itself. With more than one, rows named "all" add them up, and `summary` has quartiles."""
     rows: list[Row] = []
-    memory: list[dict[str, Any]] = []
+    memory: list[Held] = []
     names: set[str] = set()
     for trace in traces:
         rows.extend(_rows(trace, plan))
-        memory.extend(_memory(trace))
+        memory.extend(held_by(trace))
         names.add(trace.name)
-    sums = _sums(rows) if len(names) > 1 else []
+    several = len(names) > 1
+    asked = [row for row in rows if row.count.definition in plan.definitions]
     return {
         "schema_version": 1,
         "window": plan.window,
         "backends": plan.backends,
         "routing": plan.routing if plan.backends > 1 else None,
         "evidence": "exact for the trace; sequential replay, every request done before the next is looked up",
-        "results": [row.to_json() for row in [*sums, *rows]],
-        "summary": [_quartiles(group) for group in _groups(rows)] if sums else [],
-        "memory": memory,
+        "results": [row.to_json() for row in [*(_sums(asked) if several else []), *asked]],
+        "summary": [_quartiles(group) for group in _groups(rows)] if several else [],
+        "memory": [held.to_json() for held in [*(sums_of(memory, ALL) if several else []), *memory]],
     }
 
 
@@ -74,14 +78,10 @@ def _rows(trace: Trace, plan: Plan) -> Iterator[Row]:
     part = measured(trace, plan.window)
     stack = LRUStack(trace)
     ideal = hit_tokens(trace, stack.hit_blocks(None))
-    tiered = plan.host_blocks or plan.disk_blocks
-    outcomes = simulate_tiers(trace, plan) if tiered else ((outcome, {}) for outcome in simulate(trace, plan, stack))
-    for outcome, tiers in outcomes:
+    for outcome, tiers in _outcomes(trace, plan, stack):
         hit = hit_tokens(trace, outcome.hit_blocks)
-        by_tier = {
-            str(tier): int(np.minimum(blocks * trace.block_size, hit)[part].sum()) for tier, blocks in tiers.items()
-        }
-        for definition in plan.definitions:
+        by_tier = {tier: int(np.minimum(found * trace.block_size, hit)[part].sum()) for tier, found in tiers.items()}
+        for definition in dict.fromkeys((*plan.definitions, *SUMMARISED)):
             yield Row(
                 trace=trace.name,
                 policy=outcome.policy,
@@ -94,6 +94,17 @@ def _rows(trace: Trace, plan: Plan) -> Iterator[Row]:
                 count=count_hits(trace, outcome, definition, plan.window),
                 hit_tokens_by_tier=by_tier,
             )
+
+
+def _outcomes(trace: Trace, plan: Plan, stack: LRUStack) -> Iterator[tuple[Outcome, dict[str, Ints]]]:
+    """Every outcome, with the hits of each tier where there are tiers."""
+    if plan.host_blocks or plan.disk_blocks:
+        from hitledger_replay.simulation.tiered import simulate_tiers  # needs the pool, which is slow to load
+
+        for outcome, tiers in simulate_tiers(trace, plan):
+            yield outcome, {tier.value: found for tier, found in tiers.items()}
+    else:
+        yield from ((outcome, {}) for outcome in simulate(trace, plan, stack))
 
 
 def _misses(trace: Trace, outcome: Outcome, ideal: Any, part: slice) -> dict[str, int]:
@@ -131,8 +142,8 @@ def _sum(group: list[Row]) -> Row:
 
 def _quartiles(group: list[Row]) -> dict[str, Any]:
     """Distribution of the hit rate over traces, each trace counting once (linear interpolation, as numpy's default)."""
-    rates = [row.count.rate for row in group]
-    low, median, high = quantiles(rates, n=4, method="inclusive")
+    rates = np.array([row.count.rate for row in group])
+    low, median, high = np.percentile(rates, (25, 50, 75)).tolist()
     first = group[0]
     return {
         "policy": first.policy,
@@ -140,32 +151,13 @@ def _quartiles(group: list[Row]) -> dict[str, Any]:
         "block_size": first.block_size,
         "definition": first.count.definition,
         "traces": len(rates),
-        "min": min(rates),
+        "min": float(rates.min()),
         "p25": low,
         "median": median,
         "p75": high,
-        "max": max(rates),
-        "mean": fmean(rates),
+        "max": float(rates.max()),
+        "mean": float(rates.mean()),
     }
-
-
-def _memory(trace: Trace) -> Iterator[dict[str, Any]]:
-    """Tokens held right after each prompt, in one contiguous region a request and in blocks, all requests at once."""
-    final = (trace.input_tokens + trace.output_tokens).tolist()
-    prompts = trace.input_tokens.tolist()
-    longest = max(final)
-    layouts: list[tuple[str, Reservation]] = [
-        (f"contiguous-{policy}", reserve(zip(prompts, final, strict=True), policy, longest)) for policy in ReservePolicy
-    ]
-    layouts.append(("paged", paged(prompts, trace.block_size)))
-    for name, held in layouts:
-        yield {
-            "trace": trace.name,
-            "block_size": trace.block_size,
-            "layout": name,
-            **asdict(held),
-            "utilisation": held.utilisation,
-        }
 
 
 def all_definitions() -> tuple[Definition, ...]:

@@ -5,10 +5,13 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
+from hitledger.errors import UsageError
 from hitledger_replay.traces.sessions import sessions
 from hitledger_replay.traces.trace import Trace
 
 Ints = npt.NDArray[np.int64]
+MAX_CELLS = 1 << 31
+"""Bytes that the router's index may take: one for each block and backend."""
 
 
 class Routing(StrEnum):
@@ -24,6 +27,7 @@ def assign(trace: Trace, backends: int, routing: Routing) -> Ints:
 
     STICKY gives a new session the backend with the fewest sessions. CACHE_AWARE remembers all it sent, as a router's
     prefix index does; among equals it takes the backend that got the fewest tokens.
+    Raises UsageError where that index would not fit in memory.
     """
     if routing is Routing.ROUND_ROBIN:
         return np.arange(trace.num_requests, dtype=np.int64) % backends
@@ -39,6 +43,8 @@ def assign(trace: Trace, backends: int, routing: Routing) -> Ints:
 
 
 def _cache_aware(trace: Trace, backends: int) -> Ints:
+    if backends * trace.num_keys > MAX_CELLS:
+        raise UsageError(f"{trace.name}: cache-aware routing over {backends} backends needs too much memory")
     sent = np.zeros((backends, trace.num_keys), dtype=np.bool_)
     load = [0] * backends
     chosen = np.zeros(trace.num_requests, dtype=np.int64)

@@ -6,25 +6,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hitledger.errors import UsageError
-from hitledger_replay.eviction import LFU, S3FIFO, SLRU, LeafLRU
-from hitledger_replay.eviction.protocol import EvictionPolicy
-from hitledger_replay.moves import Tier
 from hitledger_replay.simulation.belady import Belady
 from hitledger_replay.simulation.fifo import fifo_hit_blocks
 from hitledger_replay.simulation.lifetime import lifetime_hit_blocks
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Plan, Policy
-from hitledger_replay.simulation.pooled import pooled_hit_blocks
 from hitledger_replay.simulation.routing import assign, by_backend
 from hitledger_replay.simulation.stack import LRUStack
-from hitledger_replay.simulation.tiered import tiered_hit_blocks
-from hitledger_replay.tiers import TierStack
 from hitledger_replay.traces.trace import Trace
 
 Ints = npt.NDArray[np.int64]
-PROTECTED_SHARE = 0.8
-"""Part of the capacity that SLRU protects, as in its first description and in common caches."""
 
 
 def simulate(trace: Trace, plan: Plan, stack: LRUStack | None = None) -> Iterator[Outcome]:
@@ -44,17 +35,6 @@ def simulate(trace: Trace, plan: Plan, stack: LRUStack | None = None) -> Iterato
             for part, hits_of_part in zip(parts, hits_of_parts, strict=True):
                 hits[part.requests] = hits_of_part
             yield Outcome(policy, capacity, hits)
-
-
-def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tier, Ints]]]:
-    """LRU on the device with host and disk below, for each limited capacity: all hits, and the hits of each tier."""
-    if plan.policies != (Policy.LRU,) or plan.backends > 1:
-        raise UsageError("tiers are simulated for LRU on one backend")
-    for capacity in plan.blocks(trace.block_size):
-        if capacity is None:
-            raise UsageError("tiers below the device need a limited device: give --capacity-blocks")
-        found = tiered_hit_blocks(trace, capacity, TierStack(plan.host_blocks, plan.disk_blocks))
-        yield Outcome(Policy.LRU, capacity, np.sum([*found.values()], axis=0)), found
 
 
 class _Part:
@@ -91,23 +71,7 @@ class _Part:
             return map(self._belady.hit_blocks, capacities)
         if policy is Policy.FIFO:
             return fifo_hit_blocks(self._trace, capacities, self._lru.hit_blocks(None))
+        from hitledger_replay.simulation.pooled import eviction, pooled_hit_blocks  # what the others start without
+
         trace = self._trace
-        return (pooled_hit_blocks(trace, capacity, _pool_policy(trace, policy, capacity)) for capacity in capacities)
-
-
-def _pool_policy(trace: Trace, policy: Policy, capacity: int) -> EvictionPolicy:
-    if policy is Policy.LFU:
-        return LFU()
-    if policy is Policy.SLRU:
-        return SLRU(int(capacity * PROTECTED_SHARE))
-    if policy is Policy.S3_FIFO:
-        return S3FIFO(capacity)
-    assert policy is Policy.LEAF_LRU, "all other policies have simulators of their own"
-    return LeafLRU(parents(trace).__getitem__)
-
-
-def parents(trace: Trace) -> dict[object, int]:
-    """The key in front of each key; -1 for first blocks."""
-    before = np.concatenate([[-1], trace.keys[:-1]])
-    before[trace.starts[:-1][trace.starts[:-1] < len(trace.keys)]] = -1
-    return dict(zip(trace.keys.tolist(), before.tolist(), strict=True))
+        return (pooled_hit_blocks(trace, capacity, eviction(trace, policy, capacity)) for capacity in capacities)

@@ -1,15 +1,34 @@
 """Device, host and disk: which tier each block of a request was found on."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
+from hitledger.errors import UsageError
 from hitledger_replay.moves import Tier
 from hitledger_replay.pool import BlockPool
+from hitledger_replay.simulation.outcome import Outcome
+from hitledger_replay.simulation.plan import Plan, Policy
 from hitledger_replay.tiers import TierStack
 from hitledger_replay.traces.trace import Trace
 
+Ints = npt.NDArray[np.int64]
 
-def tiered_hit_blocks(trace: Trace, device: int, tiers: TierStack) -> dict[Tier, npt.NDArray[np.int64]]:
+
+def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tier, Ints]]]:
+    """LRU on the device with host and disk below, for each limited capacity: all hits, and the hits of each tier."""
+    if plan.policies != (Policy.LRU,) or plan.backends > 1:
+        raise UsageError("tiers are simulated for LRU on one backend")
+    for capacity in plan.blocks(trace.block_size):
+        if capacity is None:
+            raise UsageError("tiers below the device need a limited device: give --capacity-blocks")
+        room = min(capacity, max(1, trace.num_keys))
+        found = tiered_hit_blocks(trace, room, TierStack(plan.host_blocks, plan.disk_blocks))
+        yield Outcome(Policy.LRU, capacity, np.sum([*found.values()], axis=0)), found
+
+
+def tiered_hit_blocks(trace: Trace, device: int, tiers: TierStack) -> dict[Tier, Ints]:
     """int64[R] for each tier: blocks of the prefix found there. `device` is in blocks; the policy is LRU on every tier.
 
     A block found below is loaded, so it takes a device block as a computed one does.
