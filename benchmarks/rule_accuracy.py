@@ -45,9 +45,14 @@ def rows(found: Audit, least: int) -> Iterator[tuple[str, list[CallResult]]]:
         share = f"{calibration.within_1_percent / calibration.calls:.1%}"
         figures = (calibration.calls, calibration.warmed, calibration.exact, calibration.within_block, share)
         yield (
-            f"| {session[:12]} | {'; '.join(models)} | {' | '.join(map(str, figures))} | {calibration.token_weighted_error:.2%} |",
+            f"| {name_of(session)} | {'; '.join(models)} | {' | '.join(map(str, figures))} | {calibration.token_weighted_error:.2%} |",
             calls,
         )
+
+
+def name_of(session: str) -> str:
+    """A short name: a file's where the session is called after one."""
+    return PurePath(session).stem[-40:] if "/" in session else session[:12]
 
 
 def error(call: CallResult) -> int:
@@ -76,7 +81,7 @@ def main() -> None:
         print(f"\n{whole}")
     for call in sorted(compared, key=lambda call: -abs(error(call)))[: options.worst]:
         print(
-            f"- {PurePath(call.session).stem[:8]} call {call.index_in_session + 1}: expected {call.expected_cache_read_tokens:,}, "
+            f"- {name_of(call.session)} call {call.index_in_session + 1}: expected {call.expected_cache_read_tokens:,}, "
             f"reported {call.cache_read_tokens:,} of {call.input_tokens:,}; {call.provider}, {call.model}, "
             f"{call.gap_seconds} s after the last"
         )

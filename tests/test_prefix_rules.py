@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from call_builders import call
@@ -201,6 +201,7 @@ def test_best_effort_providers_promise_no_read() -> None:
     assert found.rule.best_effort
 
 
+@settings(deadline=None)
 @given(turns=st.integers(1, 12), step=st.integers(1, 5), head=st.integers(0, 5))
 @pytest.mark.parametrize("name", ["sglang-radix", "vllm-v1", "tensorrt-llm-partial"])
 def test_append_only_sessions_hit_t_minus_1_over_t_plus_1(name: str, turns: int, step: int, head: int) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from hitledger.errors import HitledgerError, UsageError
+from hitledger.redact import redact
 from hitledger_reports.check_command import check
 from hitledger_reports.view.by import By
 
@@ -343,7 +344,7 @@ def main() -> None:
     try:
         app()
     except HitledgerError as error:
-        print(f"hitledger: {error}", file=sys.stderr)
+        print(f"hitledger: {redact(str(error))}", file=sys.stderr)  # it names files and fields of the log
         sys.exit(error.exit_code)
     except OSError as error:  # standard output is full or closed
         print(f"hitledger: cannot write: {error.strerror or error}", file=sys.stderr)

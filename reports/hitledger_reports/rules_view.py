@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from hitledger.errors import UsageError
-from hitledger.policies.rule import Rule
+from hitledger.policies.rule import Algorithm, Rule
 
 STALE_DAYS = 180  # providers changed a rule about twice a year
 NEVER = "until further notice"
@@ -32,6 +32,27 @@ def listing(rules: Sequence[Rule], provider: str, at: date) -> Iterator[str]:
     old = [rule for rule in found if (at - rule.checked).days > STALE_DAYS]
     for rule in old:
         yield f"! {rule.id}: checked {(at - rule.checked).days} days before, on {rule.checked}; read {rule.source} again"
+
+
+def table(rules: Sequence[Rule], at: date) -> Iterator[str]:
+    """The rules that hold on a day as a Markdown table; docs/rules.md has it."""
+    yield "| Provider | Rule | From | Reads | Minimum | Lifetime | Evidence |"
+    yield "|---|---|---|---|---|---|---|"
+    for rule in chosen(rules, "", at):
+        minimum = " to ".join(f"{tokens:,}" for tokens in _ends([row.tokens for row in rule.minimums]))
+        published = ", ".join(row.id for row in rule.lifetimes if row.seconds) or "not published"
+        reads = f"{rule.algorithm}{f', {rule.block} tokens' if rule.block > 1 else ''}"
+        promise = ", best effort" if rule.best_effort else ""
+        basis = f"{rule.evidence}, {rule.checked}"
+        lifetime = published if rule.algorithm is not Algorithm.NONE else ""
+        yield (
+            f"| {rule.provider} | {rule.id} | {rule.valid_from} | {reads}{promise} | {minimum} | {lifetime} | {basis} |"
+        )
+
+
+def _ends(figures: Sequence[int]) -> list[int]:
+    """The smallest and the largest, once where they are the same."""
+    return sorted({min(figures), max(figures)}) if figures else []
 
 
 def _whole(rule: Rule) -> Iterator[str]:
