@@ -54,6 +54,16 @@ SECRETS: dict[str, tuple[str, str, str]] = {
 }
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["\\n", "\\t", "\\\\n", "\\u0022", "\\x1b[1;32m", "\x1b[32m", "\x1b[m", "\x1b[38;5;214m", "\x1b[K", "%20", "_"],
+)
+@pytest.mark.parametrize("name", ["anthropic", "groq", "google", "aws id", "github", "gitlab", "stripe", "jwt"])
+def test_a_secret_behind_an_escape_is_no_tail_of_a_word(name: str, before: str) -> None:
+    _, secret, kind = SECRETS[name]
+    assert redact(f"{before}{secret} x") == visible(before) + f"[redacted {kind}] x"
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_secret_is_replaced_and_nothing_else(name: str) -> None:
     text, secret, kind = SECRETS[name]

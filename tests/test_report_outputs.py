@@ -113,7 +113,16 @@ def test_terminal_colours_are_its_own() -> None:
 
 def test_terminal_says_what_comes_first() -> None:
     lines = printed(shop()).splitlines()
-    order = ["Paid", "What broke it", "Change first", "Worst 2 of 2 breaks", "By cause", "Sessions", "What was read", "Evidence"]
+    order = [
+        "Paid",
+        "What broke it",
+        "Change first",
+        "Worst 2 of 2 breaks",
+        "By cause",
+        "Sessions",
+        "What was read",
+        "Evidence",
+    ]
     places = [next(n for n, line in enumerate(lines) if line.startswith(start)) for start in order]
     assert places == sorted(places)
     assert "  ▁█▂█▁▇▁" in lines

@@ -14,10 +14,20 @@ class Shape:
 
 
 _TOKEN = r"[A-Za-z0-9_-]"
-# A prefix that providers put in front of their tokens must not be the tail of a longer word.
-_START = r"(?<![A-Za-z0-9])"
+# A prefix that providers put in front of their tokens must not be the tail of a longer word. The end of an escape is no
+# word: `\n`, `\u001b` and `\x1b` of JSON in a string, `%20` of an address, `ESC[32m` of coloured output.
+_HEX = "[0-9A-Fa-f]"
+_START = (
+    rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=\\u{_HEX}{{4}})|(?<=\\x{_HEX}{{2}})|(?<=%{_HEX}{{2}})"
+    r"|(?<=\[[mK])|(?<=[\[;]\dm)|(?<=[\[;]\d\dm)|(?<=[\[;]\d\d\dm))"
+)
 _ASSIGNED = r"""(?:\\?["'])?[ \t]{0,4}(?:=>|[:=])[ \t]{0,4}(?:\\?["'])?"""
 _HAS_DIGIT = r"(?=[^\s\"']{0,63}\d)"
+
+
+def _after(prefix: str) -> str:
+    """The prefix where a token may begin; looked for first, since most places fail on its first letter."""
+    return f"(?={prefix}){_START}{prefix}"
 
 
 def _shape(name: str, hints: tuple[str, ...], pattern: str) -> Shape:
@@ -33,24 +43,24 @@ SHAPES: tuple[Shape, ...] = (
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\:,]|-(?!----)){0,20000}+"
         r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
     ),
-    _shape("JWT", ("eyj",), rf"{_START}eyJ{_TOKEN}{{8,1024}}+\.{_TOKEN}{{8,}}+(?:\.{_TOKEN}*+){{0,3}}"),
-    _shape("API key", ("sk-",), rf"{_START}sk-(?={_TOKEN}{{0,63}}\d){_TOKEN}{{20,}}+"),
+    _shape("JWT", ("eyj",), _after("eyJ") + rf"{_TOKEN}{{8,1024}}+\.{_TOKEN}{{8,}}+(?:\.{_TOKEN}*+){{0,3}}"),
+    _shape("API key", ("sk-",), _after("sk-") + rf"(?={_TOKEN}{{0,63}}\d){_TOKEN}{{20,}}+"),
     _shape(
         "API key",
         ("gsk_", "hf_", "r8_", "fw_", "tgp_v1_", "lin_api_", "ntn_", "npm_", "dop_v1_"),
-        rf"{_START}(?:gsk|hf|r8|fw|tgp_v1|lin_api|ntn|npm|dop_v1)_[A-Za-z0-9_-]{{22,}}+",
+        _after("(?:gsk|hf|r8|fw|tgp_v1|lin_api|ntn|npm|dop_v1)_") + r"[A-Za-z0-9_-]{22,}+",
     ),
     _shape(
         "API key",
         ("xai-", "csk-", "pplx-", "nvapi-", "tvly-", "pypi-agei", "age-secret-key-"),
-        rf"{_START}(?:xai|csk|pplx|nvapi|tvly|pypi|AGE-SECRET-KEY)-(?={_TOKEN}{{0,63}}\d){_TOKEN}{{20,}}+",
+        _after("(?:xai|csk|pplx|nvapi|tvly|pypi|AGE-SECRET-KEY)-") + rf"(?={_TOKEN}{{0,63}}\d){_TOKEN}{{20,}}+",
     ),
-    _shape("Google key", ("aiza",), rf"{_START}AIza{_TOKEN}{{35}}"),
-    _shape("Google token", ("ya29.", "gocspx-"), rf"{_START}(?:ya29\.|GOCSPX-){_TOKEN}{{20,}}+"),
+    _shape("Google key", ("aiza",), _after("AIza") + rf"{_TOKEN}{{35}}"),
+    _shape("Google token", ("ya29.", "gocspx-"), _after(r"(?:ya29\.|GOCSPX-)") + rf"{_TOKEN}{{20,}}+"),
     _shape(
         "AWS key",
         ("akia", "asia", "abia", "acca", "aroa", "aida"),
-        rf"{_START}(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",
+        _after("(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)") + r"[A-Z0-9]{16}(?![A-Za-z0-9])",
     ),
     _shape(
         "AWS secret",
@@ -60,24 +70,24 @@ SHAPES: tuple[Shape, ...] = (
     _shape(
         "GitHub token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}+|github_pat_[A-Za-z0-9_]{{22,}}+)",
+        rf"(?=g){_START}(?:gh[pousr]_[A-Za-z0-9]{{30,}}+|github_pat_[A-Za-z0-9_]{{22,}}+)",
     ),
     _shape(
         "GitLab token",
         ("glpat-", "glptt-", "glrt-", "gldt-", "glcbt-", "glsoat-"),
-        rf"{_START}gl(?:pat|ptt|rt|dt|cbt|soat)-{_TOKEN}{{20,}}+",
+        _after("gl(?:pat|ptt|rt|dt|cbt|soat)-") + rf"{_TOKEN}{{20,}}+",
     ),
-    _shape("Slack token", ("xox", "xapp-"), rf"{_START}(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{{10,}}+"),
+    _shape("Slack token", ("xox", "xapp-"), _after("(?:xox[abeoprs]|xapp)-") + r"[A-Za-z0-9-]{10,}+"),
     _shape(
         "Slack webhook",
         ("hooks.slack.com/",),
         r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9/_-]{20,}+)",
     ),
-    _shape("Stripe key", ("_live_", "_test_"), rf"{_START}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,}}+"),
-    _shape("SendGrid key", ("sg.",), rf"{_START}SG\.{_TOKEN}{{16,64}}+\.{_TOKEN}{{16,}}+"),
-    _shape("Telegram token", (":aa",), rf"{_START}\d{{8,10}}:AA{_TOKEN}{{30,}}+"),
-    _shape("Vault token", ("hvs.", "hvb."), rf"{_START}hv[sb]\.{_TOKEN}{{20,}}+"),
-    _shape("Databricks token", ("dapi",), rf"{_START}dapi[0-9a-f]{{32}}(?:-\d)?"),
+    _shape("Stripe key", ("_live_", "_test_"), _after("(?:sk|rk|pk)_") + r"(?:live|test)_[A-Za-z0-9]{16,}+"),
+    _shape("SendGrid key", ("sg.",), _after(r"SG\.") + rf"{_TOKEN}{{16,64}}+\.{_TOKEN}{{16,}}+"),
+    _shape("Telegram token", (":aa",), rf"(?=\d{{8}}){_START}\d{{8,10}}:AA{_TOKEN}{{30,}}+"),
+    _shape("Vault token", ("hvs.", "hvb."), _after(r"hv[sb]\.") + rf"{_TOKEN}{{20,}}+"),
+    _shape("Databricks token", ("dapi",), _after("dapi") + r"[0-9a-f]{32}(?:-\d)?"),
     _shape(
         "Azure key", ("accountkey=", "sharedaccesskey="), r"(?i:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}+={0,2})"
     ),
