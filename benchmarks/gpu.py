@@ -1,0 +1,148 @@
+"""For whoever has a GPU: the `gpu` tests, then times and memory of a 1B-class random model in bf16. Under five minutes.
+
+    python benchmarks/gpu.py [--json FILE]
+
+Prints time to first token at 8k and 32k tokens and 0, 50, 90 and 99 % reuse beside two floors: the time the device's
+matrix throughput needs for the uncached tokens' operations, and the time its memory needs to read the weights once and
+the cached keys and values once. Both rates are measured here, not taken from a data sheet.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from hitledger_replay.dtypes import kv_dtype
+from hitledger_replay.engine.engine import Engine, EngineOptions
+from hitledger_replay.engine.request import Request
+from hitledger_replay.modelconfig import spec_from_config
+from hitledger_replay.prefill import attention_flops, linear_flops
+from hitledger_replay.sessions.standin import standin_ids
+from hitledger_replay.sizing import Layout, physical
+
+LENGTHS = (8192, 32768)
+SHARES = (0.0, 0.5, 0.9, 0.99)
+BLOCK_SIZE = 256
+RUNS = 3
+VOCABULARY = 32_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds; `compute_floor` and `byte_floor` are what the measured rates of the device allow at best."""
+
+    num_tokens: int
+    num_cached: int
+    ttft: float
+    compute_floor: float
+    byte_floor: float
+
+
+def random_model(device: torch.device) -> Any:
+    """Llama of 1.1 billion parameters: 22 layers, 32 query and 4 KV heads."""
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=2048,
+        intermediate_size=5632,
+        num_hidden_layers=22,
+        num_attention_heads=32,
+        num_key_value_heads=4,
+        max_position_embeddings=max(LENGTHS) + 16,
+        dtype="bfloat16",
+    )
+    with torch.device(device):
+        return LlamaForCausalLM(config).to(torch.bfloat16).eval()
+
+
+def seconds_of(work: Any, runs: int = 5) -> float:
+    """The fastest of some runs, the device waited for."""
+    best = float("inf")
+    for _ in range(runs):
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def rates(device: torch.device) -> tuple[float, float]:
+    """Operations a second of a bf16 matrix product, bytes a second of a copy (read and write counted)."""
+    a = torch.randn(8192, 8192, device=device, dtype=torch.bfloat16)
+    flops = 2 * 8192**3 / seconds_of(lambda: a @ a)
+    block = torch.empty(1 << 30, dtype=torch.uint8, device=device)
+    return flops, 2 * block.numel() / seconds_of(block.clone)
+
+
+def measured(model: Any, device: torch.device) -> Iterator[Row]:
+    flops, bandwidth = rates(device)
+    config = model.config
+    layers = sum(weight.numel() for weight in model.model.layers.parameters())
+    weight_bytes = 2 * sum(weight.numel() for weight in model.parameters())
+    for length in LENGTHS:
+        blocks = (2 + len(SHARES)) * RUNS * (length // BLOCK_SIZE + 1)
+        engine = Engine(model, EngineOptions(blocks, BLOCK_SIZE, token_budget=8192))
+        token_bytes = engine.store.block_bytes // BLOCK_SIZE
+        base = standin_ids(b"gpu base", length, VOCABULARY)
+        engine.run_one(Request("warm-up", base[: BLOCK_SIZE + 1], salt="warm-up"))
+        for share in SHARES:
+            kept = int(length * share) // BLOCK_SIZE * BLOCK_SIZE
+            times = []
+            for run in range(RUNS):
+                tail = standin_ids(f"gpu {share} {run}".encode(), length - kept, VOCABULARY)
+                prompt = (*base[:kept], *tail) if share else base
+                salt = f"cold {run}" if not share else "cold 0"
+                result = engine.run_one(Request(f"{share} {run}", prompt, salt=salt))
+                times.append((result.first_token.ttft, result.num_cached_tokens))
+            ttft, cached = min(times)
+            work = linear_flops(length, cached, layers, config.hidden_size, VOCABULARY)
+            work += attention_flops(length, cached, config.num_hidden_layers, 32, 64)
+            yield Row(length, cached, ttft, work / flops, (weight_bytes + length * token_bytes) / bandwidth)
+
+
+def memory_line(model: Any) -> str:
+    config = {**model.config.to_dict(), "dtype": "bfloat16"}
+    length = LENGTHS[-1]
+    sized = physical(spec_from_config(config, "random"), length, 1, kv_dtype("bf16"), Layout(BLOCK_SIZE))
+    store = Engine(model, EngineOptions(length // BLOCK_SIZE + 1, BLOCK_SIZE)).store
+    held = store.rows.numel() * store.rows.element_size()
+    wanted = sized.live + sized.rounding + sized.scales_alignment
+    return f"pool for {length} tokens: {held:,} bytes, size table {wanted:,} ({held / wanted - 1:+.2%}, the null block)"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("no CUDA device here: nothing was measured")
+    tests = subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", "gpu"], check=False, timeout=200)
+    print(f"gpu tests: {'passed' if tests.returncode == 0 else f'FAILED, exit {tests.returncode}'}")
+    device = torch.device("cuda")
+    model = random_model(device)
+    print(torch.cuda.get_device_name(), "random Llama 1.1B, bf16, blocks of", BLOCK_SIZE)
+    print("| prompt | cached | TTFT ms | compute floor ms | byte floor ms | TTFT / larger floor |")
+    print("|---|---|---|---|---|---|")
+    rows = []
+    for row in measured(model, device):
+        rows.append(row)
+        floor = max(row.compute_floor, row.byte_floor)
+        figures = (row.ttft, row.compute_floor, row.byte_floor)
+        cells = " | ".join(f"{1000 * seconds:.2f}" for seconds in figures)
+        print(f"| {row.num_tokens} | {row.num_cached} | {cells} | {row.ttft / floor:.2f} |")
+    print(memory_line(model))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+    sys.exit(tests.returncode)
+
+
+if __name__ == "__main__":
+    main()
