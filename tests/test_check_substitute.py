@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hitledger.check.material import Material, MaterialKind, material_of_text, material_of_value
 from hitledger.check.substitute import Substitution, pairs_of
@@ -143,6 +145,33 @@ def test_a_body_that_adds_the_system_prompt() -> None:
     plain = {"model": "claude-sonnet-4-5", "tools": [tool("a")], "messages": [{"role": "user", "content": "Hello"}]}
     found = content(put(plain, plain | {"system": NEW}, plain))
     assert [path for path, _, _ in found] == ["tools[0]", "system", "messages[0].content"]
+
+
+@given(
+    st.lists(st.sampled_from("abcde"), min_size=1, max_size=5, unique=True),
+    st.lists(st.sampled_from("abcde"), min_size=1, max_size=5, unique=True),
+    st.sampled_from([None, 0, -1]),
+)
+def test_there_and_back_is_the_recorded_prompt(old: list[str], new: list[str], marked: int | None) -> None:
+    """Content comes back whole; a mark at the end stays at the end."""
+    tools = [tool(name) for name in old]
+    if marked is not None:
+        tools[marked] = tools[marked] | MARK
+    recorded = body(tools=tools)
+    baseline, candidate = [tool(name) for name in old], [tool(name) for name in new]
+    there = Substitution(pairs_of([material_of_value(baseline, "", "b")], [material_of_value(candidate, "", "c")]))
+    back = Substitution(pairs_of([material_of_value(candidate, "", "b")], [material_of_value(baseline, "", "c")]))
+    changed = there.apply(call(recorded))
+    assert changed is not None
+    names = [segment.name for segment in changed.prompt.segments() if segment.path.startswith("tools")]
+    assert names == new
+    if marked == -1:
+        assert changed.prompt.segments()[len(new) - 1].mark == "5m"
+    again = back.apply(changed)
+    assert again is not None
+    assert [segment.digest for segment in again.prompt.segments()] == [
+        s.digest for s in call(recorded).prompt.segments()
+    ]
 
 
 def test_kinds_of_files() -> None:

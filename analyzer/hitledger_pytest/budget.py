@@ -85,9 +85,8 @@ def target_of(render: Renderer) -> str:
         raise UsageError(
             f"{name or render!r}: give a function at the top of a module, since it runs in another process"
         )
-    module = sys.modules.get(render.__module__)
-    package = getattr(module, "__package__", "")
-    return f"{render.__module__}:{name}" if package else f"{file}:{name}"
+    in_package = Path(file).with_name("__init__.py").is_file()
+    return f"{render.__module__}:{name}" if in_package else f"{file}:{name}"
 
 
 def failure(result: CheckResult) -> str:

@@ -33,6 +33,9 @@ def check(
     replay: Annotated[Path | None, typer.Option(help="A replay's JSON, for the change of TTFT.")] = None,
     render_timeout: Annotated[float | None, typer.Option(min=0.1, help="Seconds a renderer may take; 20.")] = None,
     prices: Annotated[Path | None, typer.Option(help="Your own prices, TOML or LiteLLM's JSON.")] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="Your own cache rules, TOML; they win over the shipped ones.")
+    ] = None,
     tokenizer: Annotated[list[str] | None, typer.Option(help="MODEL=FILE with a tokenizer.json.")] = None,
     json: Annotated[Text, typer.Option(metavar="FILE", help="Write the result as JSON.")] = None,
     markdown: Annotated[Text, typer.Option(metavar="FILE", help="Write a pull-request comment.")] = None,
@@ -50,6 +53,7 @@ def check(
     from hitledger.check.traffic import TrafficOptions
     from hitledger.check.transition import parse_shares
     from hitledger.measurement import load
+    from hitledger.policies.rules import rules_with
     from hitledger.tokens import parse_tokenizers
     from hitledger_reports.check_publish import CheckOutputs, publish
 
@@ -82,6 +86,7 @@ def check(
         limits=settings.limits(),
         known=settings.known,
         prices=prices,
+        rules=rules_with(rules),
         tokenizers=parse_tokenizers(tuple(tokenizer or ())),
         place=Place(Path.cwd(), seconds=settings.render_timeout or SECONDS),
         traffic=traffic,

@@ -11,16 +11,17 @@ from hitledger.check.prefix_end import PrefixEnd, prefix_end
 from hitledger.expect import Forecaster, rule_of
 from hitledger.policies.cache import Obstacle
 from hitledger.policies.rule import Algorithm, Rule
-from hitledger.policies.rules import Rules, shipped
+from hitledger.policies.rules import Rules
 from hitledger.positions import Positions
 from hitledger.tokens import TokenCounter
 from hitledger.types import Segment, Tier, prompt_of
 
 
-def mark_findings(material: Material, volatile: frozenset[int], counter: TokenCounter) -> Iterator[CheckFinding]:
+def mark_findings(
+    material: Material, volatile: frozenset[int], counter: TokenCounter, rules: Rules
+) -> Iterator[CheckFinding]:
     """Findings of a request body whose provider caches at marks. `volatile`: segments that change at each call."""
     call = call_of(material)
-    rules = shipped()
     rule = rule_of(call, rules)
     if material.kind is not MaterialKind.BODY or rule is None or not rule.max_breakpoints:
         return

@@ -47,13 +47,13 @@ def check(options: CheckOptions) -> CheckResult:
     baseline, candidate = _sources(options)
     if options.limits.need_traffic and not (options.logs and baseline):
         raise UsageError("limits on the hit rate, cost or tokens need --baseline and --logs")
-    counter = TokenCounter(dict(options.tokenizers))
-    before = examine(baseline, counter) if baseline is not None else None
-    after = _with_known(examine(candidate, counter), before, options.known)
+    counter, rules = TokenCounter(dict(options.tokenizers)), options.rules or shipped()
+    before = examine(baseline, counter, rules) if baseline is not None else None
+    after = _with_known(examine(candidate, counter, rules), before, options.known)
     found: Effect | None = None
     saves: Decimal | None = None
     if baseline is not None and options.logs:
-        rules, book = options.rules or shipped(), PriceBook(options.prices)
+        book = PriceBook(options.prices)
         recording = record(options.logs, options.format, rules, counter)
         found = effect(recording, pairs_of(baseline.parts, candidate.parts), rules, book, options.traffic)
         saves = _saving(after.move, recording, book) if after.move is not None else None

@@ -33,10 +33,11 @@ def load(spec: str, place: Place) -> Source:
         revision, path = gitfiles.parse(spec)
         return Source(spec, _materials(gitfiles.read(revision, path, SUFFIXES), path))
     path_here = Path(spec)
+    shown = shown_path(path_here, place.folder)
     if path_here.is_dir():
-        return Source(spec, _materials(_folder(path_here), spec))
+        return Source(spec, _materials(_folder(path_here, shown), shown))
     if path_here.exists():
-        return Source(spec, (material_of_text(_read(path_here, spec), "", spec),))
+        return Source(spec, (material_of_text(_read(path_here, shown), "", shown),))
     if is_target(spec):
         return _rendered(spec, place)
     raise NothingToReadError(f"{spec}: no such file or folder, and no git:REV:PATH or module:function")
@@ -62,14 +63,23 @@ def _materials(files: dict[str, str], root: str) -> tuple[Material, ...]:
     return tuple(material_of_text(text, path.removeprefix(prefix), path) for path, text in sorted(chosen.items()))
 
 
-def _folder(folder: Path) -> dict[str, str]:
+def _folder(folder: Path, shown: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
         if path.suffix in SUFFIXES and path.is_file() and not path.is_symlink():
-            found[path.as_posix()] = _read(path, path.as_posix())
+            name = f"{shown}/{path.relative_to(folder).as_posix()}"
+            found[name] = _read(path, name)
         if len(found) > MAX_FILES:
-            raise UsageError(f"{folder}: more than {MAX_FILES} prompt files")
+            raise UsageError(f"{shown}: more than {MAX_FILES} prompt files")
     return found
+
+
+def shown_path(path: Path, folder: Path) -> str:
+    """A path as it is shown: relative to the project where it lies in it, else as it was given."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.as_posix()
 
 
 def _read(path: Path, shown: str) -> str:

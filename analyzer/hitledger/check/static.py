@@ -8,6 +8,7 @@ from hitledger.check.order import Move, advice, spot_of
 from hitledger.check.sources import Source
 from hitledger.check.stability import first_unstable, unstable, unstable_segments
 from hitledger.check.suspects import suspects
+from hitledger.policies.rules import Rules
 from hitledger.tokens import TokenCounter
 
 
@@ -20,7 +21,7 @@ class Static:
     move: Move | None  # of the first part that needs one
 
 
-def examine(source: Source, counter: TokenCounter) -> Static:
+def examine(source: Source, counter: TokenCounter, rules: Rules) -> Static:
     """Judge every part of a side. What a renderer shows to change is not guessed at again."""
     volatile: list[CheckFinding] = []
     marks: list[CheckFinding] = []
@@ -36,5 +37,5 @@ def examine(source: Source, counter: TokenCounter) -> Static:
             volatile += [found for found, _ in suspected]
             first = min((spot for _, spot in suspected), key=lambda spot: (spot.index, spot.start), default=None)
         move = move or advice(part, first, changing, counter)
-        marks += mark_findings(part, changing, counter)
+        marks += mark_findings(part, changing, counter, rules)
     return Static(in_order(volatile), in_order(marks), move)

@@ -1,14 +1,14 @@
-"""Runs alone, in a process of its own: calls a renderer twice and writes what came of it. Never imported."""
+"""Runs alone, in a process of its own: calls a renderer twice and writes what came of it. Never imported.
+
+It is started a dozen times for a check, so it loads only what it needs.
+"""
 
 import importlib
-import importlib.util
-import inspect
 import json
 import os
 import random
-import socket
+import resource
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +20,7 @@ del sys.modules["pytest"]
 
 CALLS = 2
 MAX_MESSAGE = 2000
+MAX_FILE_BYTES = 256 * 2**20  # of whatever the renderer writes: also of what it prints
 
 
 def load(target: str) -> tuple[ModuleType, Any]:
@@ -28,10 +29,12 @@ def load(target: str) -> tuple[ModuleType, Any]:
     if place.endswith(".py"):
         path = Path(place)
         sys.path.insert(0, str(path.parent))
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        from importlib.util import module_from_spec, spec_from_file_location
+
+        spec = spec_from_file_location(path.stem, path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{place} cannot be imported")
-        module = importlib.util.module_from_spec(spec)
+        module = module_from_spec(spec)
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
     else:
@@ -43,12 +46,11 @@ def load(target: str) -> tuple[ModuleType, Any]:
 
 
 def line_of(function: Any) -> tuple[str, int]:
-    """Where the function stands; its module's text is read by the caller."""
-    plain = inspect.unwrap(function)
-    try:
-        return inspect.getsourcefile(plain) or "", inspect.getsourcelines(plain)[1]
-    except (OSError, TypeError):
-        return "", 1
+    """Where the function stands, behind its decorators; ("", 1) for what has no code of its own."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else ("", 1)
 
 
 def rendered(target: str) -> dict[str, Any]:
@@ -60,8 +62,12 @@ def rendered(target: str) -> dict[str, Any]:
     except SystemExit as error:
         return {"failure": f"the renderer exits (code {error.code!r})"}
     except BaseException as error:  # noqa: BLE001 - whatever the renderer raises is what the user has to see
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        place = f" at {Path(last.filename).name}:{last.lineno}" if last.filename != __file__ else ""
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        file = last.tb_frame.f_code.co_filename if last is not None else __file__
+        own = file == __file__ or file.startswith("<frozen")
+        place = f" at {Path(file).name}:{last.tb_lineno}" if last is not None and not own else ""
         return {"failure": f"the renderer raises {type(error).__name__}: {error}{place}"[:MAX_MESSAGE]}
     try:
         texts = [json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
@@ -73,8 +79,11 @@ def rendered(target: str) -> dict[str, Any]:
 def main() -> None:
     """Arguments: the request as JSON, and the file that takes the answer."""
     request = json.loads(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
     random.seed(request["seed"])
     if request["host"]:
+        import socket
+
         socket.gethostname = lambda: str(request["host"])
     with time_machine.travel(request["time"], tick=False):
         answer = rendered(request["target"])
