@@ -33,20 +33,25 @@ class Belady:
 
 
 def next_use_runs(trace: Trace) -> list[list[Run]]:
-    """For each request the stretches of its blocks with equal next use: (next request, blocks); R + 1 for no next."""
+    """For each request the stretches of its blocks with equal next use: (next request, blocks).
+
+    Blocks without a next use are left out; they are the last of a request, since none is needed before those in front.
+    """
     following = next_requests(trace)
     edges = np.ones(len(following), dtype=np.bool_)
     edges[1:] = following[1:] != following[:-1]
     edges[trace.starts[:-1][trace.starts[:-1] < len(following)]] = True
     first = np.flatnonzero(edges)
-    runs = list(zip(following[first].tolist(), np.diff(first, append=len(following)).tolist(), strict=True))
-    bounds = np.searchsorted(first, trace.starts).tolist()
+    lengths = np.diff(first, append=len(following))
+    needed = following[first] < trace.num_requests
+    runs = list(zip(following[first[needed]].tolist(), lengths[needed].tolist(), strict=True))
+    bounds = np.searchsorted(first[needed], trace.starts).tolist()
     return [runs[begin:end] for begin, end in pairwise(bounds)]
 
 
 def next_requests(trace: Trace) -> Ints:
-    """int64[N]: for every block reference the next request that uses the block; R + 1 for none."""
-    upcoming = np.full(trace.num_keys, trace.num_requests + 1, dtype=np.int64)
+    """int64[N]: for every block reference the next request that uses the block; R for none."""
+    upcoming = np.full(trace.num_keys, trace.num_requests, dtype=np.int64)
     following = np.empty(len(trace.keys), dtype=np.int64)
     for request in range(trace.num_requests - 1, -1, -1):
         part = slice(int(trace.starts[request]), int(trace.starts[request + 1]))
@@ -59,12 +64,15 @@ class _Due:
     """How many cached blocks each future request will find."""
 
     def __init__(self, capacity: int, num_requests: int) -> None:
-        self._count = [0] * (num_requests + 2)
+        self._count = [0] * num_requests
         self._furthest: list[int] = []  # negated; requests without cached blocks are skipped when they surface
         self._room = capacity
 
     def use(self, request: int, runs: list[Run]) -> int:
-        """Request `request` uses its blocks; returns its hits. `runs` say when they are used next."""
+        """Request `request` uses its blocks; returns its hits. `runs` say when they are used next.
+
+        What nobody uses again is room: it would be the first to go.
+        """
         hits = left = self._count[request]
         self._count[request] = 0
         for following, length in runs:
@@ -76,6 +84,7 @@ class _Due:
             self._count[following] += kept
             if kept < length:
                 break
+        self._room += left
         return hits
 
     def _insert(self, wanted: int, following: int) -> int:
