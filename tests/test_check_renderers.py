@@ -100,6 +100,16 @@ def test_a_renderer_that_gives_no_prompt_never_passes(function: str, message: st
     assert caught.value.exit_code in (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [("print(); return 'x' * 40", "prints"), ("return chr(0xD800) * 40", "not JSON")],
+)
+def test_less_usual_ways_to_give_no_prompt(tmp_path: Path, body: str, message: str) -> None:
+    (tmp_path / "own.py").write_text(f"def f():\n    {body}\n")
+    with pytest.raises(RenderError, match=message):
+        render("own:f", Place(tmp_path), CONDITIONS[:1])
+
+
 def test_failing_under_one_condition_only_is_a_failure_too(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import os\ndef f():\n    if os.environ.get('USER') == 'hitledger-check': raise OSError('gone')\n    return 'x' * 40\n"

@@ -133,16 +133,19 @@ class _Runner:
 
     def _read(self, condition: Condition, answer: Path, printed: Path, code: int) -> dict[str, Any]:
         with printed.open("rb") as stream:
-            said = stream.read(MAX_PRINTED).decode(errors="replace").strip()
+            said = stream.read(MAX_PRINTED).decode(errors="replace")
         if not answer.is_file():
             raise self._failure(condition, f"the process ends before it gives a prompt (code {code})")
         if answer.stat().st_size > MAX_ANSWER_BYTES:
             raise self._failure(condition, f"more than {MAX_ANSWER_BYTES // 2**20} MiB")
-        found: dict[str, Any] = orjson.loads(answer.read_bytes())
+        try:
+            found: dict[str, Any] = orjson.loads(answer.read_bytes())
+        except orjson.JSONDecodeError:
+            raise self._failure(condition, "the process gives no whole answer") from None
         if "failure" in found:
             raise self._failure(condition, found["failure"])
         if said:
-            raise self._failure(condition, f"the renderer prints: {said!r}")
+            raise self._failure(condition, f"the renderer prints: {said.strip()!r}")
         return found
 
     def _failure(self, condition: Condition, reason: str) -> RenderError:

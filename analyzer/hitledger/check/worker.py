@@ -71,6 +71,7 @@ def rendered(target: str) -> dict[str, Any]:
         return {"failure": f"the renderer raises {type(error).__name__}: {error}{place}"[:MAX_MESSAGE]}
     try:
         texts = [json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
+        "".join(texts).encode()  # half a surrogate pair is no text
     except (TypeError, ValueError, RecursionError) as error:
         return {"failure": f"the renderer gives something that is not JSON: {error}"[:MAX_MESSAGE]}
     return {"values": texts, "file": file, "line": line}
