@@ -138,6 +138,8 @@ def test_report_says_what_is_wrong(saved: tuple[str, str], tmp_path: Path) -> No
     (tmp_path / "other.json").write_text('{"schema_version": 1}')
     for arguments, words in (
         (["report", "--compare", saved[0]], "takes two audits"),
+        (["report", "--compare", *saved, "--csv", "x"], "takes no --measured, --csv or --parquet"),
+        (["report", "--compare", *saved, "--measured", "x"], "takes no --measured, --csv or --parquet"),
         (["report", saved[0], "--since", "soon"], "--since soon"),
         (["report", str(tmp_path / "none.json")], "none.json: cannot be read"),
         (["report", str(tmp_path / "other.json")], "other.json: not an audit"),

@@ -12,11 +12,11 @@ from hitledger.measurement import CallMeasurement, Measurement
 from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Certainty, Kind
 from hitledger_reports.view.break_pages import break_page
+from hitledger_reports.view.by import By
 from hitledger_reports.view.excerpt import excerpt
 from hitledger_reports.view.fixes import fixes
 from hitledger_reports.view.gaps import gap, lifetime_seconds
 from hitledger_reports.view.group_tables import group_table
-from hitledger_reports.view.by import By
 from hitledger_reports.view.groups import causes, sums
 from hitledger_reports.view.heat import heat, heat_strip
 from hitledger_reports.view.overview import overview
