@@ -112,6 +112,11 @@ def test_tampered_mooncake_rows_are_refused_with_the_line(
         read_mooncake(path)
 
 
+def test_an_absurd_block_size_is_refused_with_the_line(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"t\.jsonl, line 2: block size 0 is not a number of tokens"):
+        read_mooncake(mooncake(tmp_path, ["", row(block_size=0)]))
+
+
 @pytest.mark.parametrize("line", ["{", "[1]", "nonsense", "[" * 10_000, '{"hash_ids": NaN}'])
 def test_lines_that_are_no_rows(tmp_path: Path, line: str) -> None:
     with pytest.raises(TraceError, match=r"t\.jsonl, line 2: "):
@@ -135,18 +140,18 @@ def second(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (second(**{"in": -1}), "request 2: input length -1"),
-        (second(out=-1), "request 2: output length -1"),
-        (second(hash_ids=[1, 2]), "request 2: 2 block ids for 200 tokens"),
-        (second(hash_ids=[1, 2, 2]), "request 2: .*twice"),
-        (second(hash_ids=[1, 2, 1 << 64]), "request 2: .*63 bits"),
-        (second(t=0.5), "request 2: time 0.5 is before 1.0"),
-        (second(t=None), "without a time"),
+        (second(**{"in": -1}), r"at requests\[1\]: input length -1"),
+        (second(out=-1), r"at requests\[1\]: output length -1"),
+        (second(hash_ids=[1, 2]), r"at requests\[1\]: 2 block ids for 200 tokens"),
+        (second(hash_ids=[1, 2, 2]), r"at requests\[1\]: .*twice"),
+        (second(hash_ids=[1, 2, 1 << 64]), r"at requests\[1\]: .*63 bits"),
+        (second(t=0.5), r"at requests\[1\]: time 0.5 is before 1.0"),
+        (second(t=None), "time .t. in seconds"),
         (second(requests=[{"t": 0, "requests": []}]), "sub-agent within a sub-agent"),
         (conversation(block_size=0), "block size 0"),
         (conversation(requests={}), "list of requests"),
         (conversation(requests=[]), "no request in it"),
-        (conversation(requests=[3]), "without a time"),
+        (conversation(requests=[3]), "time .t. in seconds"),
         ([1], "no conversation"),
     ],
 )

@@ -6,7 +6,7 @@ time among the others. Ids cover full blocks only, so the tokens behind the last
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,8 +16,25 @@ from hitledger_replay.traces.trace import Trace, TraceBuilder
 MAX_FILE_BYTES = 1 << 30
 
 
+class Agent(NamedTuple):
+    """The main one is number 0, its sub-agents are counted from 1. `path` leads to its list of requests."""
+
+    number: int
+    start: float
+    path: str
+
+
+class Request(NamedTuple):
+    """A row and where it stands: JSON path, seconds from the conversation's start, number of its agent."""
+
+    path: str
+    time: float
+    agent: int
+    row: dict[str, Any]
+
+
 def read_kvtester(path: Path) -> Trace:
-    """Read one conversation. Raises TraceError with the number of the request, from 1, in file order."""
+    """Read one conversation. Raises TraceError with the JSON path of the request."""
     if path.stat().st_size > MAX_FILE_BYTES:
         raise TraceError(f"{path.name}: larger than {MAX_FILE_BYTES} bytes")
     try:
@@ -27,41 +44,41 @@ def read_kvtester(path: Path) -> Trace:
     return conversation_trace(conversation, path)
 
 
-def conversation_trace(conversation: Any, path: Path) -> Trace:
+def conversation_trace(conversation: Any, file: Path) -> Trace:
     """The trace in a parsed file."""
     if not isinstance(conversation, dict) or not isinstance(conversation.get("requests"), list):
-        raise TraceError(f"{path.name}: no conversation with a list of requests")
-    name = conversation.get("id", path.stem)
-    builder = TraceBuilder(str(name), path.name, conversation.get("block_size", 64), place="request")
-    rows = list(_requests(builder, conversation["requests"], 0.0, 0))
+        raise TraceError(f"{file.name}: no conversation with a list of requests")
+    name = conversation.get("id", file.stem)
+    builder = TraceBuilder(str(name), file.name, conversation.get("block_size", 64), place="at")
+    rows = list(_requests(builder, conversation["requests"], Agent(0, 0.0, "")))
     _check_order(builder, rows)
-    for position, (time, agent, row) in sorted(enumerate(rows, 1), key=lambda item: item[1][0]):
-        builder.add(position, row.get("hash_ids"), (row.get("in"), row.get("out", 0)), time, agent)
+    for path, time, agent, row in sorted(rows, key=lambda request: request.time):
+        builder.add(path, row.get("hash_ids"), (row.get("in"), row.get("out", 0)), time, agent)
     warm = [conversation.get(field) for field in ("tool_tokens", "system_tokens")]
     return builder.build(sum(tokens for tokens in warm if isinstance(tokens, int) and tokens > 0))
 
 
-def _requests(
-    builder: TraceBuilder, rows: list[Any], start: float, agent: int
-) -> Iterator[tuple[float, int, dict[str, Any]]]:
-    """(seconds, agent, row) of every request; agent 0 is the main one, its sub-agents are counted from 1."""
+def _requests(builder: TraceBuilder, rows: list[Any], agent: Agent) -> Iterator[Request]:
+    """Every request in file order, those of sub-agents where their row stands."""
     subagents = 0
-    for row in rows:
-        if not isinstance(row, dict) or not isinstance(row.get("t"), int | float) or isinstance(row.get("t"), bool):
-            raise TraceError(f"{builder.file}: a request without a time 't' in it")
+    for index, row in enumerate(rows):
+        path = f"{agent.path}requests[{index}]"
+        time = row.get("t") if isinstance(row, dict) else None
+        if isinstance(time, bool) or not isinstance(time, int | float):
+            raise builder.fail(path, "no request with a time 't' in seconds")
         if isinstance(row.get("requests"), list):
-            if agent:
-                raise TraceError(f"{builder.file}: a sub-agent within a sub-agent")
+            if agent.number:
+                raise builder.fail(path, "a sub-agent within a sub-agent")
             subagents += 1
-            yield from _requests(builder, row["requests"], start + row["t"], subagents)
+            yield from _requests(builder, row["requests"], Agent(subagents, agent.start + time, f"{path}."))
         else:
-            yield start + row["t"], agent, row
+            yield Request(path, agent.start + time, agent.number, row)
 
 
-def _check_order(builder: TraceBuilder, rows: list[tuple[float, int, dict[str, Any]]]) -> None:
+def _check_order(builder: TraceBuilder, rows: list[Request]) -> None:
     """Each agent's own requests are in order of time."""
     latest: dict[int, float] = {}
-    for position, (time, agent, _) in enumerate(rows, 1):
+    for path, time, agent, _ in rows:
         if time < latest.get(agent, 0.0):
-            raise builder.fail(position, f"time {time} is before {latest.get(agent, 0.0)} in front of it")
+            raise builder.fail(path, f"time {time} is before {latest.get(agent, 0.0)} in front of it")
         latest[agent] = time

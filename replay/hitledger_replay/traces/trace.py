@@ -98,7 +98,7 @@ class TraceBuilder:
         self.name, self.file, self.place = name, file, place
         self.block_size = check_block_size(block_size, file)
         self._ids: list[npt.NDArray[np.int64]] = []
-        self._rows: list[int] = []
+        self._rows: list[int | str] = []
         self._tokens: list[int] = []
         self._outputs: list[int] = []
         self._times: list[float] = []
@@ -110,11 +110,11 @@ class TraceBuilder:
         """Requests added so far."""
         return len(self._rows)
 
-    def fail(self, row: int, message: str) -> TraceError:
-        """The error to raise about a row."""
+    def fail(self, row: int | str, message: str) -> TraceError:
+        """The error to raise about a row, given by its number or JSON path."""
         return TraceError(f"{self.file}, {self.place} {row}: {message}")
 
-    def add(self, row: int, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = UNNAMED) -> None:
+    def add(self, row: int | str, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = UNNAMED) -> None:
         """Add one request of (input, output) tokens. Raises TraceError for lengths, ids and times that cannot be."""
         input_tokens, output_tokens = lengths
         if isinstance(input_tokens, bool) or not isinstance(input_tokens, int) or not 0 < input_tokens <= MAX_TOKENS:
@@ -162,7 +162,7 @@ class TraceBuilder:
         times = np.array(self._times)
         return Trace(self.name, self.block_size, keys, starts, tokens, outputs, sessions, times, warm_tokens)
 
-    def _block_ids(self, row: int, ids: Any) -> npt.NDArray[np.int64]:
+    def _block_ids(self, row: int | str, ids: Any) -> npt.NDArray[np.int64]:
         if not isinstance(ids, list):
             raise self.fail(row, f"the block ids are a {type(ids).__name__}, not a list")
         if not ids:
