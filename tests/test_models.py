@@ -17,6 +17,7 @@ from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.request import Request
 from hitledger_replay.errors import ReplayError, UnknownArchitectureError
 from hitledger_replay.models import smollm2
+from hitledger_replay.models.export import export_model
 from hitledger_replay.models.ggufweights import LAYER_NAMES, OUTER_NAMES
 from hitledger_replay.models.load import load_model
 
@@ -193,6 +194,19 @@ def test_a_folder_is_loaded_and_a_broken_one_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "martian"}))
     with pytest.raises(ReplayError, match="cannot be loaded"):
         load_model(str(tmp_path), CPU)
+
+
+def test_an_exported_model_is_the_same_model(tmp_path: Path) -> None:
+    write_gguf(tmp_path / "m.gguf", "llama", gguf.GGMLQuantizationType.Q8_0)
+    first = load_model(str(tmp_path / "m.gguf"), CPU)
+    export_model(first, tmp_path / "out")
+    second = load_model(str(tmp_path / "out"), CPU)
+    state = second.model.state_dict()
+    assert all(torch.equal(weight, state[name]) for name, weight in first.model.state_dict().items())
+    assert second.tokenizer.ids("<|im_start|>" + TEXT) == first.tokenizer.ids("<|im_start|>" + TEXT)
+    assert second.chat_template == first.chat_template
+    with pytest.raises(ReplayError, match="only models from GGUF"):
+        export_model(second, tmp_path / "again")
 
 
 def test_tiny_is_the_same_every_time() -> None:

@@ -4,6 +4,7 @@ The usual conversion ignores that name and splits digits and newlines wrongly (1
 SmolLM2). The rules are llama.cpp's (`src/llama-vocab.cpp`; smollm: ggml-org/llama.cpp PR 8609).
 """
 
+from pathlib import Path
 from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
@@ -26,6 +27,10 @@ class ByteLevelTokenizer:
 
     def ids(self, text: str) -> tuple[int, ...]:
         return tuple(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def save(self, path: Path) -> None:
+        """Write a `tokenizer.json`."""
+        self._tokenizer.save(str(path))
 
 
 def build_tokenizer(file: GgufFile) -> ByteLevelTokenizer:
