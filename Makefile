@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := analyzer replay reports tests benchmarks
 
-.PHONY: install test check demo bench clean postgresql
+.PHONY: install test check demo bench clean postgresql chromium
 
 install: $(VENV)/.installed
 
@@ -22,12 +22,19 @@ demo: install
 	$(BIN)/hitledger audit fixtures/claude-code/real-session --json out/demo.json --html out/demo.html
 	@echo "The page of this audit: out/demo.html"
 
-test: install node_modules/axe-core/axe.min.js postgresql
+test: install node_modules/axe-core/axe.min.js postgresql chromium
 	$(BIN)/python -m pytest -q
 
 # Checks the accessibility of the HTML report; its test is skipped with a reason where npm or the network is missing.
 node_modules/axe-core/axe.min.js:
 	-npm install --no-save --no-package-lock --no-audit --no-fund --silent axe-core@4.11.0
+
+# A browser for the tests of the HTML report; they are skipped with a reason where it cannot be installed.
+chromium:
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || \
+	    { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	      DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1; } || \
+	    echo "Chromium is not installed: the tests of the HTML report in a browser will be skipped"
 
 # A server for the test of LiteLLM's spend logs; that test is skipped with a reason where it cannot be installed
 # (no root, no apt, no network).

@@ -14,6 +14,10 @@ from hitledger.errors import HitledgerError, NothingToReadError, UsageError
 from hitledger.results import Audit, Break, CallResult, Finding
 from hitledger_reports import causes_page
 from hitledger_reports.cli import app
+from hitledger_reports.view.report import BREAK_PAGES, SESSION_PAGES, TABLE_ROWS
+from hitledger_reports.view.session_pages import CALLS_A_PAGE
+from hitledger_reports.view.tables import every_table
+from report_audits import audit_of
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -77,3 +81,29 @@ def test_an_unknown_cause_is_refused_with_a_hint() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 2
     assert "did you mean" in done.stderr
+
+
+def test_every_option_and_table_of_the_reports_is_documented() -> None:
+    page = text("report.md")
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    options = {one for param in commands["report"].params for one in param.opts if one.startswith("--")}
+    rows = re.findall(r"^\| (`--.+?) \| ", page, re.MULTILINE)
+    assert {option for row in rows for option in re.findall(r"`(--[a-z-]+)", row)} == options
+    documented: dict[str, list[str]] = {}
+    for names, columns in re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \| (.+) \|$", page, re.MULTILINE):
+        for name in re.findall(r"`(\w+)`", names):
+            key = [name.removeprefix("by_")] if "the name of the key" in columns else []
+            listed = re.findall(r"`(\w+)`", columns.partition("), ")[2] if key else columns)
+            documented[name] = [*key, *listed]
+    empty = audit_of([])
+    assert documented == {table.name: [column.key for column in table.columns] for table in every_table(empty)}
+
+
+def test_limits_of_the_page_are_documented() -> None:
+    for words in (
+        f"the worst {BREAK_PAGES} breaks",
+        f"the {SESSION_PAGES} sessions",
+        f"at\nmost {CALLS_A_PAGE} calls",
+        f"a table {TABLE_ROWS} rows",
+    ):
+        assert words in text("report.md"), words

@@ -9,11 +9,11 @@ from hitledger_reports.view.table import Column, Table, Unit
 def segments(audit: Audit) -> Table:
     """The segments of each call; those that it shares with its predecessor stand in the rows of that one.
 
-    `place` counts the segments of the whole prompt, from 0; a call's `shared_segments` are the ones before its first.
+    `number` counts the segments of the whole prompt, from 0; a call's `shared_segments` are the ones before its first.
     """
     columns = (
         Column("call", "Call"),
-        Column("place", "Place", Unit.COUNT),
+        Column("number", "Number", Unit.COUNT),
         Column("kind", "Kind"),
         Column("path", "Path"),
         Column("tokens", "Tokens", Unit.TOKENS, sure="certainty"),
@@ -25,7 +25,7 @@ def segments(audit: Audit) -> Table:
     rows = tuple(
         (
             shown(call.id),
-            place,
+            number,
             segment.kind.value,
             shown(segment.path, PATH),
             segment.tokens,
@@ -35,6 +35,6 @@ def segments(audit: Audit) -> Table:
             None if segment.ttl is None else shown(segment.ttl),
         )
         for call in audit.calls
-        for place, segment in enumerate(call.segments, call.shared_segments)
+        for number, segment in enumerate(call.segments, call.shared_segments)
     )
     return Table("segments", "Segments", columns, rows)
