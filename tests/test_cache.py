@@ -9,7 +9,7 @@ from hitledger_replay.admission import PreemptMode
 from hitledger_replay.blockhash import CacheIdentity, root_hash
 from hitledger_replay.cache import PagedCache
 from hitledger_replay.errors import IllegalTransitionError, OutOfBlocksError, OutOfSwapError
-from hitledger_replay.misses import MissReason, missed_tokens
+from hitledger_replay.misses import EvictionHistory, MissReason, missed_tokens
 from hitledger_replay.moves import CopyBlock, LoadBlock, OffloadBlock, SwapIn, SwapOut, Tier
 from hitledger_replay.sequence import Sequence, SequenceState
 from hitledger_replay.tiers import TierStack
@@ -153,6 +153,19 @@ def test_reasons_sum_to_the_prompt_minus_the_hit() -> None:
     eviction = found.misses[0].eviction
     assert eviction is not None
     assert (eviction.step, eviction.by, eviction.policy) == (2, "b", "lru")
+
+
+def test_the_memory_of_evictions_is_bounded_and_ends_when_a_block_comes_back() -> None:
+    history = EvictionHistory(limit=2)
+    cache = PagedCache(6, block_size=4, evictions=history)
+    cache.free(run(cache, "a", list(range(12))))
+    cache.free(run(cache, "b", list(range(100, 120))))
+    assert len(history) == 2, "three blocks of a went, the last one first"
+    reasons = missed_tokens(cache.lookup(sequence("c", [*range(12), 1], 4)).misses)
+    assert reasons == {MissReason.EVICTED: 8, MissReason.NEVER_SEEN: 4, MissReason.PARTIAL_BLOCK: 1}
+    cache.free(run(cache, "d", list(range(12))))
+    assert len(history) == 2
+    assert missed_tokens(cache.lookup(sequence("e", list(range(100, 120)), 4)).misses)[MissReason.EVICTED] == 8
 
 
 def test_a_block_being_computed_is_in_flight() -> None:

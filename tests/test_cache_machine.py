@@ -13,7 +13,14 @@ from random import Random
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from hitledger_replay.admission import PreemptMode
 from hitledger_replay.blockhash import CacheIdentity, hash_full_blocks, root_hash
@@ -248,10 +255,29 @@ class CacheMachine(RuleBasedStateMachine):
         assert not self.cache.residency.in_flight
 
 
-TestCacheMachine = CacheMachine.TestCase
-TestCacheMachine.settings = settings(
-    max_examples=60, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+class CountedMachine(CacheMachine):
+    """Counts the operations of all its runs."""
+
+    operations = 0
+
+    @invariant()
+    def one_more(self) -> None:
+        type(self).operations += 1
+
+
+def test_ten_thousand_operations_chosen_by_hypothesis() -> None:
+    CountedMachine.operations = 0
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        CountedMachine,
+        settings=settings(
+            max_examples=140,
+            stateful_step_count=100,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            derandomize=True,
+        ),
+    )
+    assert CountedMachine.operations > 10_000
 
 
 def walk(seed: int, operations: int) -> CacheMachine:

@@ -28,7 +28,7 @@ from hitledger_replay.events import (
 from hitledger_replay.eviction.protocol import EvictionPolicy
 from hitledger_replay.inflight import InFlight
 from hitledger_replay.lookup import PrefixHit, PrefixLookup, Residency, find_prefix
-from hitledger_replay.misses import Eviction
+from hitledger_replay.misses import Eviction, EvictionHistory
 from hitledger_replay.moves import CopyBlock, DropSwap, LoadBlock, Move, SwapIn, SwapOut, Tier
 from hitledger_replay.pool import BlockPool
 from hitledger_replay.sequence import Sequence, SequenceState
@@ -50,8 +50,12 @@ class PagedCache:
         tiers: TierStack | None = None,
         swap_blocks: int = 0,
         on_event: OnEvent | None = None,
+        evictions: EvictionHistory | None = None,
     ) -> None:
-        """`num_blocks` includes the null block 0; `swap_blocks` is host room for preempted sequences."""
+        """`num_blocks` includes the null block 0; `swap_blocks` is host room for preempted sequences.
+
+        `evictions` is for a longer or shorter memory of what was evicted than the usual one.
+        """
         if block_size < 1:
             raise ValueError(f"block_size must be at least 1, not {block_size}")
         self.block_size = block_size
@@ -63,7 +67,7 @@ class PagedCache:
         self._moves: list[Move] = []
         self._in_flight = InFlight()
         self._migrating: dict[Hashable, int] = {}
-        self._evictions: dict[Hashable, Eviction] = {}
+        self._evictions = EvictionHistory() if evictions is None else evictions
         self._swapped: dict[str, int] = {}
         self._step = 0
         self._needed_by = ""
@@ -264,6 +268,7 @@ class PagedCache:
 
     def _publish(self, block_id: int, content: Hashable, parent: Hashable | None) -> None:
         if self.pool.publish(block_id, content):
+            self._evictions.returned(content)
             self._emit(BlockStored(content, parent, block_id))
 
     def _give_back(self, seq: Sequence) -> None:
@@ -279,7 +284,7 @@ class PagedCache:
         """The pool is about to hand out a block that still holds `content`."""
         self._emit(BlockRemoved(content, block_id))
         self._emit(SequenceEvent(Stage.EVICT, self._needed_by, self.block_size, (block_id,)))
-        self._evictions[content] = Eviction(self._step, self._needed_by, self.pool.policy.name)
+        self._evictions.record(content, Eviction(self._step, self._needed_by, self.pool.policy.name))
         self.stats.num_evictions += 1
         moves = self.tiers.offload(block_id, content, self._pinned)
         self._moves.extend(moves)

@@ -7,7 +7,7 @@ most (n - 1) // block_size of them, since the last token must be computed to get
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from hitledger_replay.misses import Eviction, Miss, MissReason
+from hitledger_replay.misses import EvictionHistory, Miss, MissReason
 from hitledger_replay.moves import Tier
 from hitledger_replay.pool import BlockPool
 from hitledger_replay.sequence import Sequence
@@ -40,7 +40,7 @@ class Residency:
     tiers: TierStack
     migrating: Mapping[Hashable, int]
     in_flight: Mapping[Hashable, int]
-    evictions: Mapping[Hashable, Eviction]
+    evictions: EvictionHistory
 
     def hit(self, content: Hashable, load: bool) -> PrefixHit | None:
         """Where `content` can be taken from; only the device unless `load`."""
@@ -61,7 +61,7 @@ class Residency:
         tier = self.tiers.find(content)
         if tier is not None:
             return MissReason.ON_HOST if tier is Tier.HOST else MissReason.ON_DISK
-        return MissReason.EVICTED if content in self.evictions else MissReason.NEVER_SEEN
+        return MissReason.EVICTED if self.evictions.find(content) else MissReason.NEVER_SEEN
 
 
 def find_prefix(sequence: Sequence, books: Residency, load: bool = True) -> PrefixLookup:
@@ -87,7 +87,7 @@ def _misses(sequence: Sequence, books: Residency, num_hits: int, load: bool) -> 
             reason = MissReason.LAST_TOKEN_CAP
         else:
             reason = books.miss_reason(content)
-        eviction = books.evictions[content] if reason is MissReason.EVICTED else None
+        eviction = books.evictions.find(content) if reason is MissReason.EVICTED else None
         _extend(misses, Miss(reason, index * size, size, eviction))
     tail = len(sequence) - len(hashes) * size
     if tail:

@@ -4,7 +4,8 @@
 a report that calls them all "miss" cannot say what would help.
 """
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -35,6 +36,35 @@ class Eviction:
     step: int
     by: str
     policy: str
+
+
+class EvictionHistory:
+    """The latest evictions of contents that have not come back. What lies further back counts as never seen.
+
+    The limit bounds memory: about 300 bytes an entry, so 2 ** 20 of them are some 300 MB at most.
+    """
+
+    def __init__(self, limit: int = 1 << 20) -> None:
+        self._limit = limit
+        self._latest: OrderedDict[Hashable, Eviction] = OrderedDict()
+
+    def record(self, content: Hashable, eviction: Eviction) -> None:
+        """`content` left the device."""
+        self._latest[content] = eviction
+        self._latest.move_to_end(content)
+        if len(self._latest) > self._limit:
+            self._latest.popitem(last=False)
+
+    def returned(self, content: Hashable) -> None:
+        """`content` is on the device again."""
+        self._latest.pop(content, None)
+
+    def find(self, content: Hashable) -> Eviction | None:
+        """Its latest eviction, if that is why it is not there."""
+        return self._latest.get(content)
+
+    def __len__(self) -> int:
+        return len(self._latest)
 
 
 @dataclass(frozen=True, slots=True)
