@@ -63,6 +63,23 @@ def test_links_are_followed_and_loops_end(tree: Path) -> None:
     assert refused == [("logs/gone.jsonl", "cannot be read: No such file or directory")]
 
 
+def test_a_link_to_itself_costs_nothing_but_itself(tree: Path) -> None:
+    (tree / "logs/self").symlink_to("self")
+    found, refused = names("logs")
+    assert len(found) == 4
+    assert refused == [("logs/self", "cannot be read: Too many levels of symbolic links")]
+
+
+def test_an_empty_name_is_not_the_current_folder(tree: Path) -> None:
+    assert names("") == ([], [('""', "an empty name; the current folder is .")])
+
+
+def test_standard_input_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(NothingToReadError, match="standard input is closed"):
+        names("-")
+
+
 def test_what_is_missing_or_no_file_is_said_and_the_rest_taken(tree: Path) -> None:
     os.mkfifo("logs/pipe")
     found, refused = names("none.jsonl", "logs")

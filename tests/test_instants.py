@@ -37,6 +37,23 @@ def test_an_http_date_has_seconds() -> None:
     assert instant("Mon, 04 May 2026 12:00:00 GMT") == datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "0001-01-01T00:00:00Z",  # what Go writes for a time that was never set
+        "0001-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59.999999Z",
+        "9999-12-31T23:59:59-23:59",
+        "99999-01-01T00:00:00Z",
+        "1969-12-31T23:59:59Z",
+        datetime.min.replace(tzinfo=UTC),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))),
+    ],
+)
+def test_years_that_no_call_has(value: Any) -> None:
+    assert instant(value) is None
+
+
 @pytest.mark.parametrize("value", [None, True, "", "soon", "12", 12, -1.0, 1e30, float("inf"), [], {}, "9" * 400])
 def test_what_is_no_time(value: Any) -> None:
     assert instant(value) is None

@@ -68,9 +68,15 @@ def test_only_the_first_reasons_are_listed(inputs: Path) -> None:
 
 def test_rows_without_a_call(inputs: Path) -> None:
     (inputs / "idle.jsonl").write_text('{"type":"summary","leafUuid":"1","summary":"x"}\nbroken\n')
-    reading = read_logs(["idle.jsonl"])
-    with pytest.raises(NothingToReadError, match=r"no call in 2 rows \(1 of them damaged\)"):
+    (inputs / "quiet.jsonl").write_text('{"type":"summary","leafUuid":"1","summary":"x"}\n')
+    reading = read_logs(["idle.jsonl", "quiet.jsonl"])
+    with pytest.raises(NothingToReadError) as caught:
         list(reading.calls())
+    assert str(caught.value).splitlines() == [
+        "nothing to read: no call in 3 rows (1 of them damaged)",
+        "  idle.jsonl:2: not valid JSON: unexpected character, expected a JSON value: line 1 column 1 (char 0)",
+        "  quiet.jsonl: no call in it, read as claude-code; --format names another",
+    ]
 
 
 def test_strict(inputs: Path) -> None:

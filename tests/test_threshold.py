@@ -50,3 +50,9 @@ def test_min_loss() -> None:
     assert not MinLoss().reached(0, 0)
     with pytest.raises(UsageError):
         parse_min_loss("many")
+
+
+@pytest.mark.parametrize("text", ["", "²", "-5", "1e3", "nan%", "1,2,3%", "5%%", "1" * 20])
+def test_what_is_no_min_loss(text: str) -> None:
+    with pytest.raises(UsageError, match=f"--min-loss {text}: give tokens, a percentage, or both"):
+        parse_min_loss(text)

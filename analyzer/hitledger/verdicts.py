@@ -1,5 +1,6 @@
 """For each call: what its predecessor left readable, what was read, what was lost, and why."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from hitledger.segments import in_order
 from hitledger.tokens import TokenCounter
 from hitledger.types import Call, Evidence, Prompt, Usage
 
+NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 SLACK_TOKENS, SLACK_SHARE = 16, 0.01  # a read this close to the expected one is explained by it
 
 
@@ -40,7 +42,7 @@ def parse_min_loss(text: str) -> MinLoss:
     tokens, share = None, None
     for part in text.split(","):
         number = part.strip().removesuffix("%")
-        if not number.replace(".", "", 1).isdigit():
+        if not NUMBER.fullmatch(number) or text.count(",") > 1:
             raise UsageError(f"--min-loss {text}: give tokens, a percentage, or both, like 1000,10%")
         if part.strip().endswith("%"):
             share = float(number) / 100

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hitledger.errors import HitledgerError
-from hitledger.logs.files import DAMAGE, MAX_ROW_BYTES, LogFile
+from hitledger.logs.files import MAX_ROW_BYTES, LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
+from hitledger.logs.packed import DAMAGE
 from hitledger.segments import Api, Layout
 from hitledger.types import Call, Evidence, Place
 

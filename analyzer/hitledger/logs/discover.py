@@ -70,17 +70,21 @@ def _usual_places() -> list[tuple[Path, str]]:
 
 def _expanded(inputs: Sequence[str], ingest: Ingest) -> Iterator[tuple[Path, str]]:
     for given in inputs:
-        if given == STDIN or is_address(given) or os.path.lexists(given) or not glob.has_magic(given):
+        if not given:
+            ingest.refuse('""', "an empty name; the current folder is .")
+        elif given == STDIN or is_address(given) or os.path.lexists(given) or not glob.has_magic(given):
             yield Path(given), given
-            continue
-        matches = sorted(glob.glob(given, recursive=True, include_hidden=True))
-        if not matches:
-            ingest.refuse(shown(given), "no file matches")
-        for match in matches:
-            yield Path(match), match
+        else:
+            matches = sorted(glob.glob(given, recursive=True, include_hidden=True))
+            if not matches:
+                ingest.refuse(shown(given), "no file matches")
+            for match in matches:
+                yield Path(match), match
 
 
 def _standard_input() -> LogFile:
+    if sys.stdin is None:  # started with it closed
+        raise NothingToReadError("standard input is closed: pipe a log in, or name a file")
     content = sys.stdin.buffer.read(MAX_DOCUMENT_BYTES + 1)
     if len(content) > MAX_DOCUMENT_BYTES:
         raise NothingToReadError(f"standard input: more than {MAX_DOCUMENT_BYTES // 2**20} MiB; name the file instead")
@@ -112,8 +116,16 @@ def _entries(folder: Path, name: str) -> list[tuple[Path, str]]:
     """What lies in the folder, by name; `x.jsonl` comes before what lies in the folder `x`, as agents lay it out."""
     with os.scandir(folder) as entries:
         found = sorted(
-            (entry.name + "/" if entry.is_dir() else entry.name, entry.name)
+            (entry.name + "/" if _is_folder(entry) else entry.name, entry.name)
             for entry in entries
             if entry.name not in NO_LOGS
         )
     return [(folder / entry, os.path.join(name, entry) if name != "." else entry) for _, entry in found]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """A link that leads nowhere or to itself is no folder; it is refused by its own name, not with its neighbours."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -1,9 +1,7 @@
-"""A log file as rows or as one document: gzip and zstd, size limits, damage that is counted and never hidden."""
+"""A log file as rows or as one document: size limits, damage that is counted and never hidden."""
 
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,23 +10,22 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 import orjson
-import zstandard
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.ingest import FileLedger
+from hitledger.logs.packed import DAMAGE, is_packed, unpacked
 
 MAX_ROW_BYTES = 32 * 2**20
 MAX_DOCUMENT_BYTES = 512 * 2**20
 MAX_FILE_BYTES = 64 * 2**30  # after decompression
 HEAD_BYTES = 64 * 2**10
 HEAD_ROWS = 20
-HEAD_ROW_BYTES = 2**20  # no further head row after so many bytes
+HEAD_ROW_BYTES = 2**20  # no further head row after so many bytes of rows and blank lines
+HEAD_BAD_BYTES = 128 * 2**20  # nor after so many of lines that are none
+MAX_NO_ROWS = 100_000  # lines one after the other that are no rows
 BUFFER_BYTES = 256 * 2**10  # a third of the reading time of the default
 PRINTED_LINE = 100  # bytes; no line of a printed document opens one and is longer
 BOM = b"\xef\xbb\xbf"
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
-DAMAGE = (OSError, EOFError, zlib.error, zstandard.ZstdError)  # what a stream raises half way
 # Half of a surrogate pair: JavaScript writes one where it cut a string, and a strict parser refuses the whole row.
 LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -60,14 +57,14 @@ class LogFile:
             raw = io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffering=BUFFER_BYTES)
         except OSError as error:
             raise NothingToReadError(f"{self.name}: cannot be read: {error.strerror}") from error
-        return _decompressed(raw)
+        return unpacked(raw)
 
     def is_plain(self) -> bool:
         """Whether rows can be found again by their offset: a file on disk that is not compressed."""
         if self.path is None:
             return False
         with self.path.open("rb") as stream:
-            return not stream.read(4).startswith((GZIP, ZSTD))
+            return not is_packed(stream.read(4))
 
     def head(self) -> bytes:
         """The first 64 KiB. Raises NothingToReadError where they cannot be read."""
@@ -89,7 +86,7 @@ class LogFile:
 
         A stream that breaks half way (a truncated gzip file) is one skipped row; what came before it is kept.
         """
-        number = 0
+        number = last = 0
         try:
             with self.open() as stream:
                 while line := stream.readline(MAX_ROW_BYTES + 1):
@@ -107,7 +104,10 @@ class LogFile:
                         if line.strip():
                             ledger.count_rows()
                             ledger.skip(number, str(error))
+                        if number - last > MAX_NO_ROWS:
+                            raise EOFError(f"{MAX_NO_ROWS:,} lines in a row hold no JSON") from error
                         continue
+                    last = number
                     ledger.rows += 1
                     yield _new_row(Row, (number, data, size))
                     if ledger.bytes_read > MAX_FILE_BYTES:
@@ -128,19 +128,6 @@ def row_value(line: bytes) -> dict[str, Any] | list[Any]:
     if type(data) is not dict and type(data) is not list:
         raise ValueError(f"a {type(data).__name__}, not an object")
     return data
-
-
-def _decompressed(raw: IO[bytes]) -> IO[bytes]:
-    magic = raw.read(4)
-    raw.seek(0)
-    if magic.startswith(GZIP):
-        stream = gzip.GzipFile(fileobj=raw)
-        stream.myfileobj = cast(Any, raw)  # closed with the stream
-        return cast(IO[bytes], stream)
-    if magic == ZSTD:
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=True)
-        return io.BufferedReader(cast(Any, reader))
-    return raw
 
 
 def _repaired(line: bytes) -> Any:
@@ -183,17 +170,19 @@ def _head_rows(file: LogFile) -> tuple[Any, ...]:
     found: list[Any] = []
     if _opens_document(file.head()):
         return ()
-    size = bad = 0
+    size = bad = bad_bytes = 0
     with suppress(*DAMAGE), file.open() as stream:
-        while len(found) < HEAD_ROWS and size < HEAD_ROW_BYTES and bad <= HEAD_ROWS:
+        while len(found) < HEAD_ROWS and size < HEAD_ROW_BYTES and bad <= HEAD_ROWS and bad_bytes < HEAD_BAD_BYTES:
             line = stream.readline(MAX_ROW_BYTES)
             if not line:
                 break
             try:
                 found.append(row_value(line))
-                size += len(line)
             except ValueError:
-                bad += bool(line.strip())
+                if line.strip():
+                    bad, bad_bytes = bad + 1, bad_bytes + len(line)
+                    continue
+            size += len(line)
     return tuple(found)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import orjson
 
 from hitledger.logs.fields import items, mapping
-from hitledger.logs.files import DAMAGE, LogFile
+from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
+from hitledger.logs.packed import DAMAGE
 from hitledger.logs.values import opening, values
 
 ZIP = b"PK\x03\x04"

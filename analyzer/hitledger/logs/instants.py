@@ -7,10 +7,12 @@ from typing import Any
 # An epoch number tells its unit by its size: seconds until the year 5138, then milli-, micro-, nanoseconds.
 _UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (1e20, 1e9))
 _EARLIEST = 1e8  # 1973: smaller numbers are durations or counters, not dates
+# Other years are no times of calls: "0001-01-01T00:00:00Z" is how Go writes a time that was never set.
+_YEARS = range(1970, 5138)
 
 
 def instant(value: Any) -> datetime | None:
-    """ISO 8601, an HTTP date, or an epoch number (as number or digits); None for anything else.
+    """ISO 8601, an HTTP date, or an epoch number (as number or digits); None for anything else, and for years before 1970.
 
     A time without a zone is taken as UTC, which all formats read here write.
     """
@@ -56,5 +58,8 @@ def _from_epoch(number: float) -> datetime | None:
     return None
 
 
-def _utc(moment: datetime) -> datetime:
+def _utc(moment: datetime) -> datetime | None:
+    """The moment in UTC, None where its year cannot be one of a call."""
+    if moment.year not in _YEARS:
+        return None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

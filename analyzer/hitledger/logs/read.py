@@ -12,7 +12,7 @@ from hitledger.logs.registry import Reader, reader_of
 from hitledger.types import Call
 
 CALLS_PER_TICK = 128
-REFUSALS_SHOWN = 5
+REASONS_SHOWN = 5
 
 Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
 
@@ -89,11 +89,16 @@ def _size(file: LogFile) -> int:
 
 
 def _nothing_read(ingest: Ingest) -> str:
-    """The reason, with the first inputs that were refused."""
+    """The reason, with the first files and rows that could not be used."""
     rows = sum(ledger.rows for ledger in ingest.ledgers)
     skipped = sum(ledger.skipped for ledger in ingest.ledgers)
     lines = [f"nothing to read: no call in {rows} rows ({skipped} of them damaged)" if rows else "nothing to read"]
-    lines += [f"  {refusal.file}: {refusal.reason}" for refusal in ingest.refusals[:REFUSALS_SHOWN]]
-    if len(ingest.refusals) > REFUSALS_SHOWN:
-        lines.append(f"  and {len(ingest.refusals) - REFUSALS_SHOWN} more")
+    reasons = [f"{refusal.file}: {refusal.reason}" for refusal in ingest.refusals]
+    for ledger in ingest.ledgers:
+        reasons += [f"{skip.file}:{skip.row}: {skip.reason}" for skip in ledger.skips[:1]]
+        if not ledger.skips:
+            reasons.append(f"{ledger.file}: no call in it, read as {ledger.format}; --format names another")
+    lines += [f"  {reason}" for reason in reasons[:REASONS_SHOWN]]
+    if len(reasons) > REASONS_SHOWN:
+        lines.append(f"  and {len(reasons) - REASONS_SHOWN} more")
     return "\n".join(lines)

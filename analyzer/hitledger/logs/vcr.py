@@ -16,9 +16,10 @@ from hitledger.logs.captured.exchange import NO_BODY, Exchange
 from hitledger.logs.captured.identity import safe_headers
 from hitledger.logs.captured.payloads import payload_of
 from hitledger.logs.fields import count, items, mapping, text
-from hitledger.logs.files import BOM, DAMAGE, LogFile
+from hitledger.logs.files import BOM, LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
+from hitledger.logs.packed import DAMAGE
 from hitledger.types import Call, Place
 
 FORMAT = "vcr"
