@@ -7,16 +7,16 @@ from hitledger_replay.sessions.ttft import TtftSample
 
 LENGTHS = (16, 64, 256, 1024, 2048, 4096, 8192, 16384)
 CACHED_SHARES = (0.5, 0.9)
-ENOUGH_SECONDS = 1.5
-"""No longer prompt is tried after one that took so long."""
-RUNS = 2
+ENOUGH_SECONDS, ENOUGH_TOKENS = 3.0, 1024
+"""No longer prompt is tried after one of so many tokens that took so long."""
+RUNS = 3
 
 
 def calibrate(engine: Engine, vocabulary_size: int, max_tokens: int) -> tuple[TtftSample, ...]:
-    """Warm up, then time each length cold and with half and nine tenths cached: the fastest of two runs each.
+    """Warm up, then time each length cold and with half and nine tenths cached: the fastest of three runs each.
 
     A cold prompt leaves what the next ones share. The cache is empty afterwards. `max_tokens` is the longest prompt
-    that may be used; the pool must hold six times as much.
+    that may be used; the pool must hold eight times as much.
     """
     room = min(max_tokens, (engine.options.num_blocks - 2) * engine.options.block_size // (2 * RUNS + 2))
     lengths = [length for length in LENGTHS if length <= room] or [max(2, room)]
@@ -26,7 +26,7 @@ def calibrate(engine: Engine, vocabulary_size: int, max_tokens: int) -> tuple[Tt
         rounds = [_round(engine, length, number, vocabulary_size) for number in range(RUNS)]
         samples.extend(min(runs, key=lambda sample: sample.seconds) for runs in zip(*rounds, strict=True))
         engine.cache.clear()
-        if samples[-len(rounds[0])].seconds > ENOUGH_SECONDS:
+        if length >= ENOUGH_TOKENS and samples[-len(rounds[0])].seconds > ENOUGH_SECONDS:
             break
     return tuple(samples)
 

@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]  # calls done, calls in all
 
 ENGINE = "hitledger"
 CALIBRATION_TOKENS = 1 << 15
-ROUNDS = 7
+ROUNDS = 9
 """Prompts that the calibration keeps at once, and one to spare."""
 
 
