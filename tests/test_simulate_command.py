@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from hitledger.errors import HitledgerError, NothingToReadError, UsageError
 from hitledger_replay.errors import ReplayError, TraceError
+from hitledger_replay.simulation.definitions import Definition
 from hitledger_reports.cli import app
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "traces"
@@ -80,6 +81,40 @@ def test_size_writes_what_it_promises(tmp_path: Path) -> None:
     assert "16 ranks hold 2 copies" in shown
 
 
+def test_size_of_samples_and_beams(tmp_path: Path) -> None:
+    """40 prompt tokens are 2 full blocks and a tail of 8. Each sample of 30 tokens has its own tail and 2 blocks more."""
+    out = tmp_path / "z.json"
+    arguments = ("size", "llama-2-7b", "--tokens", "40", "--samples", "3", "--beams", "3", "--generated", "30")
+    shown = invoke(*arguments, "--on-device", "0.5", "--json", str(out))
+    parallel, beam = json.loads(out.read_text())["sharing"]
+    assert (parallel["physical"], parallel["logical"], parallel["copies"]) == (2 + 3 * 3, 3 * 5, 2)
+    assert parallel["saving"] == pytest.approx(4 / 15)
+    assert beam["logical"] == 15
+    assert beam["physical"] < parallel["physical"], "beams drop parents, samples do not"
+    assert "saves 26.7%" in shown
+    assert "offload 0.5" in shown
+
+
+def test_simulate_puts_contiguous_memory_beside_paging_and_sums_it(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    shown = invoke("simulate", str(FIXTURES), "--json", str(out))
+    rows = json.loads(out.read_text())["memory"]
+    for layout in ("contiguous-max", "contiguous-pow2", "contiguous-oracle", "paged"):
+        both = [row for row in rows if row["layout"] == layout and row["block_size"] == 512]
+        total, first, second = both
+        assert (total["trace"], total["live"]) == ("all", first["live"] + second["live"])
+        assert f"{layout} {total['utilisation']:.1%}" in shown
+    assert rows[0]["utilisation"] < rows[1]["utilisation"] < rows[2]["utilisation"]
+
+
+def test_the_summary_has_blocks_too_without_being_asked(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    invoke("simulate", str(FIXTURES / "trace_0103.json"), str(FIXTURES / "trace_0291.json"), "--json", str(out))
+    report = json.loads(out.read_text())
+    assert {row["definition"] for row in report["results"]} == {Definition.BLOCK_TOKENS}
+    assert [row["definition"] for row in report["summary"]] == [Definition.BLOCK_TOKENS, Definition.BLOCKS]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -96,6 +131,14 @@ def test_size_writes_what_it_promises(tmp_path: Path) -> None:
         (["size", "llama-2-7b", "--memory", "lots"], UsageError, "not a size"),
         (["size", "llama-2-7b", "--memory", "1GB"], ReplayError, "leave no memory"),
         (["size", "llama-2-7b", "--block-size", "0"], UsageError, "at least 1"),
+        (["size", "llama-2-7b", "--samples", "-1"], UsageError, "from 1 to"),
+        (["size", "llama-2-7b", "--samples", "9999999"], UsageError, "from 1 to"),
+        (["size", "llama-2-7b", "--on-device", "0"], UsageError, "above 0"),
+        (["size", "llama-2-7b", "--on-device", "nan"], UsageError, "above 0"),
+        (["size", "llama-2-7b", "--tp", "99999999"], UsageError, "tensor_parallel must be from 1 to 65536"),
+        (["simulate", MOONCAKE, "--backends", "0"], UsageError, "backends from 1"),
+        (["simulate", MOONCAKE, "--lifetime", "nan"], UsageError, "lifetime must be positive"),
+        (["simulate", MOONCAKE, "--capacity-bytes", "1GB", "--model", "mamba-2.8b"], ReplayError, "mamba-2.8b"),
     ],
 )
 def test_errors_are_ours(arguments: list[str], error: type[HitledgerError], message: str) -> None:

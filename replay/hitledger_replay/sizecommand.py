@@ -1,6 +1,7 @@
 """`hitledger size`: options to a question, the question to a report, the report to lines."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from hitledger.errors import UsageError
@@ -10,34 +11,58 @@ from hitledger_replay.modelconfig import read_spec
 from hitledger_replay.sizereport import SizeQuestion, size_report
 from hitledger_replay.sizing import Layout
 
+MAX_FORKED = 1 << 26
+"""Tokens that all forks together may copy; some seconds."""
+
 
 def run(
     config: str,
     load: tuple[int, int, int],
     kv_dtype: str,
     layout: tuple[int, int, str],
-    memory: tuple[str, str],
+    memory: tuple[str, str, float],
     claim: str,
+    branches: tuple[int, int, int] = (0, 0, 1),
 ) -> dict[str, Any]:
     """`load` is (tokens, sequences, tensor-parallel ranks); `layout` (block size, alignment, workspace); `memory` (of a
-    rank, weights on it), sizes as text such as "80GB". Raises UsageError for a size or number that is none.
+    rank, weights on it, share of the tokens that stays on the device), sizes as text such as "80GB"; `branches`
+    (samples, beams, tokens each generates), 0 for none. Raises UsageError for a size or number that is none.
     """
     spec = read_spec(config)
     block_size, alignment, workspace = layout
     if block_size < 1 or alignment < 1:
         raise UsageError("the block size and the alignment must be at least 1")
-    sizes = [parse_bytes(text) if text else None for text in memory]
+    *texts, device_share = memory
+    sizes = [parse_bytes(text) if text else None for text in texts]
     tokens, sequences, ranks = load
     report = size_report(
         spec,
         find_dtype(kv_dtype or spec.dtype),
         Layout(block_size, alignment, parse_bytes(workspace) if workspace else 0),
-        SizeQuestion(tokens, sequences, ranks, memory_bytes=sizes[0], weight_bytes=sizes[1]),
+        SizeQuestion(tokens, sequences, ranks, memory_bytes=sizes[0], weight_bytes=sizes[1], device_share=device_share),
     )
+    report["sharing"] = list(_sharing(tokens, block_size, *branches))
     if claim:
         check = check_claim(claim, report["logical_bytes"])
         report["claim"] = {"text": check.describe(), "ratio": check.ratio, "holds": check.holds}
     return report
+
+
+def _sharing(tokens: int, block_size: int, samples: int, beams: int, generated: int) -> Iterator[dict[str, Any]]:
+    """What continuations of one prompt share, found by forking it in the paged cache."""
+    if not samples and not beams:
+        return
+    from hitledger_replay.simulation import sampling  # loads the whole cache, which nothing else here needs
+
+    if min(samples, beams) < 0 or generated < 1 or max(samples, beams) * generated * (tokens + generated) > MAX_FORKED:
+        raise UsageError(f"continuations * generated * all tokens of one must be from 1 to {MAX_FORKED}")
+    names = {"prompt_tokens": tokens, "output_tokens": generated}
+    if samples:
+        found = sampling.parallel_sampling(tokens, generated, samples, block_size)
+        yield {"way": "parallel", "continuations": samples, **names, **asdict(found), "saving": found.saving}
+    if beams:
+        found = sampling.beam_search(tokens, sampling.drawn_parents(beams, generated), block_size)
+        yield {"way": "beam", "continuations": beams, **names, **asdict(found), "saving": found.saving}
 
 
 def lines(report: dict[str, Any]) -> Iterator[str]:
@@ -56,6 +81,10 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
     yield f"logical          {report['logical_bytes']:>20,} bytes = {report['logical_bytes'] / 2**30:.2f} GiB for {load}"
     for name, value in report["physical"].items():
         yield f"  physical {name:<18}{value:>16,} bytes a rank"
+    yield "levers           " + " x ".join(f"{lever['name']} {lever['factor']:.3g}" for lever in report["levers"])
+    for way in report["sharing"]:
+        blocks = f"{way['physical']:,} blocks instead of {way['logical']:,}, {way['copies']} copied"
+        yield f"{way['way']:<17}{way['continuations']} x {way['output_tokens']} tokens: {blocks}; saves {way['saving']:.1%}"
     if report["capacity"]:
         yield from (f"  {name:<27}{value:>16,}" for name, value in report["capacity"].items())
     if "claim" in report:

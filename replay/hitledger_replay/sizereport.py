@@ -18,21 +18,29 @@ _STATE = {
     LayerKind.RECURRENT: "fixed state for each sequence",
 }
 
+LIMITS = {"num_tokens": 1 << 40, "num_sequences": 1 << 30, "tensor_parallel": 1 << 16}
+
 
 @dataclass(frozen=True, slots=True)
 class SizeQuestion:
-    """What is asked: `memory_bytes` and `weight_bytes` are per rank; None where not given."""
+    """What is asked: `memory_bytes` and `weight_bytes` are per rank; None where not given.
+
+    `device_share` is the part of the tokens that stays on the device when the rest is offloaded.
+    """
 
     num_tokens: int
     num_sequences: int = 1
     tensor_parallel: int = 1
     memory_bytes: int | None = None
     weight_bytes: int | None = None
+    device_share: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("num_tokens", "num_sequences", "tensor_parallel"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
+            if not 1 <= getattr(self, name) <= LIMITS[name]:
+                raise UsageError(f"{name} must be from 1 to {LIMITS[name]}, not {getattr(self, name)}")
+        if not 0 < self.device_share <= 1:
+            raise UsageError(f"the share on the device must be above 0 and at most 1, not {self.device_share}")
 
 
 def size_report(spec: KVSpec, dtype: KVDtype, layout: Layout, question: SizeQuestion) -> dict[str, Any]:
@@ -61,7 +69,7 @@ def size_report(spec: KVSpec, dtype: KVDtype, layout: Layout, question: SizeQues
         "physical": {**asdict(parts), "total": parts.total},
         "weight_bytes": _weights(spec, ask),
         "capacity": None if room is None else asdict(room),
-        "levers": [asdict(lever) for lever in levers(spec, dtype, ask.num_tokens)],
+        "levers": [asdict(lever) for lever in levers(spec, dtype, ask.num_tokens, ask.device_share)],
         "checklist": _checklist(spec, dtype, layout, ask, parts, room),
     }
 

@@ -65,8 +65,8 @@ def audit(
         segments=json is not None or html is not None,
         located=terminal.WORST if json is html is markdown is None else None,
     )
-    with reading(quiet) as progress:
-        found = run(inputs or [], options, progress)
+    with reading(quiet) as (read, judged):
+        found = run(inputs or [], options, read, judged)
     if json is not None:
         publish.save_json(found, json)
     publish.publish(found, publish.Outputs(html, markdown, quiet=quiet, show_secrets=show_secrets))
@@ -148,13 +148,20 @@ def size(
     memory: Annotated[str, typer.Option(help="Memory of each rank, such as '80GB'.")] = "",
     weights: Annotated[str, typer.Option(help="Weights on each rank, where they are not known.")] = "",
     workspace: Annotated[str, typer.Option(help="Memory of each rank that kernels need.")] = "",
+    on_device: Annotated[
+        float, typer.Option(help="Share of the tokens that stays there; the rest is offloaded.")
+    ] = 1.0,
+    samples: Annotated[int, typer.Option(help="Continuations of one prompt by parallel sampling.")] = 0,
+    beams: Annotated[int, typer.Option(help="Beams of a beam search from one prompt, parents drawn at random.")] = 0,
+    generated: Annotated[int, typer.Option(help="Tokens of each sample or beam.")] = 256,
     claim: Annotated[str, typer.Option(help="A size somebody states, to be checked: '2.5 GB'.")] = "",
     json: Annotated[Path | None, typer.Option(help="Write the result here.")] = None,
 ) -> None:
     """What a model's KV cache takes: per token, per rank, for a load, and how many tokens fit a memory."""
     commands = replay_commands("sizecommand")
     layout = (block_size, alignment, workspace)
-    report = commands.run(config, (tokens, sequences, tp), kv_dtype, layout, (memory, weights), claim)
+    room, branches = (memory, weights, on_device), (samples, beams, generated)
+    report = commands.run(config, (tokens, sequences, tp), kv_dtype, layout, room, claim, branches)
     finish(commands.lines(report), report, json)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence as Steps
 from dataclasses import dataclass
+from random import Random
 
 from hitledger_replay.blockhash import CacheIdentity, root_hash
 from hitledger_replay.cache import PagedCache
@@ -50,3 +51,12 @@ def beam_search(prompt_tokens: int, parents: Steps[Steps[int]], block_size: int 
         beams = children
     physical = len({block for beam in beams for block in beam.block_table})
     return Sharing(physical, sum(len(beam.block_table) for beam in beams), cache.stats.num_copies)
+
+
+def drawn_parents(width: int, output_tokens: int, seed: int = 0) -> list[list[int]]:
+    """`parents` for `beam_search` without a model: every beam continues one drawn at random, all equally likely.
+
+    A model that prefers some beams keeps fewer of them and shares more.
+    """
+    random = Random(seed)
+    return [[random.randrange(width) for _ in range(width)] for _ in range(output_tokens)]
