@@ -32,6 +32,7 @@ from hitledger.results import (
     RuleUsed,
     SkippedRow,
 )
+from hitledger.stages import Stages
 from hitledger.tokens import TokenCounter
 from hitledger.totals import sessions_of, totals_of
 from hitledger.types import CacheWrite, Call, Usage
@@ -67,8 +68,11 @@ def audit(
     inputs: Sequence[str],
     options: AuditOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
+    judged: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Audit logs: files, folders, globs, "-", or nothing for the usual places.
+
+    `progress` gets bytes read and bytes in all; `judged` gets the same of the steps over calls that follow.
 
     Raises NothingToReadError where no call was found, UsageError, and with `strict` HitledgerError for a skipped row
     or an unknown price.
@@ -77,7 +81,7 @@ def audit(
     with _collector_paused():
         reading = read_logs(inputs, format=options.format, strict=options.strict, progress=progress)
         calls = tuple(with_unique_ids(reading.calls()))
-        return audit_calls(calls, reading.ingest, options)
+        return audit_calls(calls, reading.ingest, options, judged)
 
 
 @contextmanager
@@ -100,16 +104,23 @@ def with_unique_ids(calls: Iterable[Call]) -> Iterator[Call]:
         yield call if number == 1 else replace(call, id=f"{call.id}#{number}")
 
 
-def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) -> Audit:
+def audit_calls(
+    calls: Sequence[Call],
+    ingest: Ingest,
+    options: AuditOptions,
+    judged: Callable[[int, int], None] | None = None,
+) -> Audit:
     """Audit calls that were read already, in input order."""
+    stages = Stages(judged, len(calls), 4)
     rules = rules_with(options.rules)
     counter = TokenCounter(dict(options.tokenizers))
     chains = Chains()
-    links = [chains.link(call) for call in calls]
-    expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links])
+    links = [chains.link(call) for call in stages.over(calls)]
+    expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links], stages.over)
     verdicts = Judge(links, expectations, counter, options.min_loss).all()
     book = PriceBook(options.prices)
-    money = [_money_of(book, call, expectation) for call, expectation in zip(calls, expectations, strict=True)]
+    pairs = zip(calls, expectations, strict=True)
+    money = [_money_of(book, call, expectation) for call, expectation in stages.over(pairs)]
     if options.strict:
         _refuse_unpriced(calls, money)
     rows = tuple(
@@ -124,7 +135,7 @@ def audit_calls(calls: Sequence[Call], ingest: Ingest, options: AuditOptions) ->
             counter,
             options.segments,
         )
-        for link in links
+        for link in stages.over(links)
     )
     breaks = _breaks(links, verdicts, expectations, money, options)
     return Audit(

@@ -1,6 +1,6 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -55,13 +55,19 @@ class Forecaster:
         self._salts: dict[tuple[str, str, tuple[Parameter, ...]], Mapping[Tier, str]] = {}
         self._minimums: dict[tuple[str, str], int] = {}
 
-    def all(self, calls: Sequence[Call], predecessors: Sequence[int | None] | None = None) -> list[Expectation | None]:
+    def all(
+        self,
+        calls: Sequence[Call],
+        predecessors: Sequence[int | None] | None = None,
+        over: Callable[[Iterable[int]], Iterable[int]] = iter,
+    ) -> list[Expectation | None]:
         """An expectation for each call, in the order given; None where no rule is known or the call was refused.
 
         What stood in the way is looked for only where less was read than the predecessor left, or with no predecessor.
+        `over` is told of each call, for who watches.
         """
         found: list[Expectation | None] = [None] * len(calls)
-        for index in in_time_order(calls):
+        for index in over(in_time_order(calls)):
             before = predecessors[index] if predecessors is not None else None
             earlier = found[before] if before is not None else None
             found[index] = self.next(calls[index], index, earlier.left if earlier is not None else None)

@@ -1,21 +1,17 @@
 """One audit into every form that was asked for, with progress on stderr while a person waits."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hitledger.errors import HitledgerError
 from hitledger.measurement import Measurement
 from hitledger.results import Audit, to_json
 from hitledger_reports import html, markdown, tables, terminal
 from hitledger_reports.compare import compare
+from hitledger_reports.progress import drawing
 from hitledger_reports.view.by import By
-from hitledger_reports.view.report import Progress as Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ def publish(audit: Audit, outputs: Outputs) -> None:
     if not outputs.quiet:
         terminal.print_audit(audit, Console(), outputs.by, outputs.show_secrets, outputs.measurement)
     if outputs.html:
-        with _progress(outputs.quiet) as step:
+        with drawing(outputs.quiet) as step:
             html.write(audit, outputs.html, outputs.show_secrets, step, outputs.measurement)
     if outputs.markdown:
         html.save(markdown.render(audit, outputs.by, outputs.show_secrets, outputs.measurement), outputs.markdown)
@@ -64,15 +60,3 @@ def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:
         html.save(html.render_comparison(comparison), outputs.html)
     if outputs.markdown:
         html.save(markdown.render_comparison(comparison), outputs.markdown)
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Step | None]:
-    """A bar with the time left, on a terminal only."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("pages", total=None)
-        yield lambda done, pages: bar.update(task, completed=done, total=pages)
