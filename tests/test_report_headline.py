@@ -56,13 +56,14 @@ def test_calm_says_no_more_than_is_known() -> None:
         assert found is not None
         return found.title, found.text
 
-    quiet = audit_of([call(0, 3_000, 996)])
+    quiet = audit_of([call(0, 0, 3_000), call(1, 3_000, 996)])
     assert overview(shop()).calm is None
     assert words(quiet) == ("No break found", "Every prefix that could be read was read.")
-    assert words(audit_of([call(0, 3_000, 996), unread(1)]))[1].endswith("in the 1 call that could be judged.")
+    assert words(audit_of([*quiet.calls, unread(2)]))[1].endswith("in the 2 calls that could be judged.")
     small = replace(quiet, totals=replace(quiet.totals, small_breaks=2, small_lost_tokens=80))
     assert words(small) == ("No break above the limit", "Only smaller losses.")
     assert words(audit_of([]))[0] == "No call"
+    assert words(audit_of([call(0, 0, 5_000)]))[0] == "Nothing to compare"
 
 
 def test_what_broke_it_names_the_dearest_and_change_first_what_can_be_mended() -> None:
@@ -106,8 +107,8 @@ def test_many_models_without_a_price_are_one_line() -> None:
 
 def test_a_cut_audit_says_so() -> None:
     cut = between(shop(), instant("2026-03-03", "--since"), None)
-    assert overview(cut).warnings[0].startswith("3 of 10 calls that were read are in this report")
-    assert not any("are in this report" in line for line in overview(shop()).warnings)
+    assert overview(cut).warnings[0].startswith("This report covers 3 of the 10 calls that were read")
+    assert not any("This report covers" in line for line in overview(shop()).warnings)
 
 
 def test_places_in_words() -> None:

@@ -174,11 +174,14 @@ def replay_commands(module: str) -> Any:
 
 
 def finish(lines: Iterable[str], result: dict[str, Any], path: Path | None) -> None:
-    """Print the lines, and write the result as sorted JSON if a path was given."""
+    """Print the lines, and write the result as sorted JSON if a path was given. Raises HitledgerError if it cannot."""
     for line in lines:
         print(line)
     if path is not None:
-        path.write_text(dumps(result, sort_keys=True, indent=1) + "\n", encoding="utf-8")
+        try:
+            path.write_text(dumps(result, sort_keys=True, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 @app.command()

@@ -25,9 +25,9 @@ def _cut(audit: Audit) -> Iterator[str]:
     read = sum(file.calls for file in audit.ingest.files)
     if read > len(audit.calls):
         yield (
-            f"{len(audit.calls):,} of {figures.plural(read, 'call')} that were read are in this report: the others lie "
-            "outside the span asked for, have no time, or stand in two audits. What was read, the rules, the prices "
-            "and the losses below the limit are those of all."
+            f"This report covers {len(audit.calls):,} of the {figures.plural(read, 'call')} that were read: the others "
+            "lie outside the span asked for, have no time, or stand in two audits. What was read, the rules, the "
+            "prices and the losses below the limit are those of all."
         )
 
 

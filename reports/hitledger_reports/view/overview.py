@@ -106,8 +106,13 @@ def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
         Figure("Lost to breaks", figures.usd(whole.loss, whole.certainty), _lost_note(whole)),
         Figure("With every break mended", figures.usd(mended, lost), "paid − lost to breaks"),
         Figure("Saved by the cache", figures.usd(saved, bill), f"without a cache: {figures.usd(without, bill)}"),
-        Figure("Hit rate", figures.share(whole.hit_rate), f"of {figures.short(whole.reporting_tokens)} input tokens"),
+        Figure("Hit rate", figures.share(whole.hit_rate), _hit_note(whole)),
     )
+
+
+def _hit_note(whole: Sum) -> str:
+    tokens = whole.reporting_tokens
+    return f"of {figures.short(tokens)} input tokens" if tokens else "no call reports reads"
 
 
 def _lost_note(whole: Sum) -> str:

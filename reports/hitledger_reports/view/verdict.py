@@ -75,6 +75,8 @@ def calm(audit: Audit) -> Calm | None:
         return Calm("No call", "There is nothing to judge.")
     if not judged:
         return Calm("Nothing could be judged", "No call says how much of its prompt was read from a cache.")
+    if all(call.predecessor is None for call in audit.calls):
+        return Calm("Nothing to compare", "No call continues an earlier one.")
     whole = "" if judged == len(audit.calls) else f" in the {figures.plural(judged, 'call')} that could be judged"
     if audit.totals.small_breaks:
         return Calm("No break above the limit", f"Only smaller losses{whole}.")
