@@ -115,6 +115,20 @@ def test_the_summary_has_blocks_too_without_being_asked(tmp_path: Path) -> None:
     assert [row["definition"] for row in report["summary"]] == [Definition.BLOCK_TOKENS, Definition.BLOCKS]
 
 
+def test_what_is_asked_twice_is_answered_once(tmp_path: Path) -> None:
+    out = tmp_path / "s.json"
+    twice = ("--policy", "lru,lru", "--capacity-blocks", "9,9,inf,inf", "--block-size", "512,512")
+    invoke("simulate", MOONCAKE, *twice, "--json", str(out))
+    assert [row["capacity_blocks"] for row in json.loads(out.read_text())["results"]] == [9, None]
+
+
+def test_a_trace_named_as_the_sums_is_refused(tmp_path: Path) -> None:
+    for name in ("all", "b"):
+        (tmp_path / f"{name}.jsonl").write_bytes(Path(MOONCAKE).read_bytes())
+    with pytest.raises(UsageError, match="named 'all'"):
+        invoke("simulate", str(tmp_path))
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -125,7 +139,12 @@ def test_the_summary_has_blocks_too_without_being_asked(tmp_path: Path) -> None:
         (["simulate", MOONCAKE, "--block-size", "0"], UsageError, "block size '0'"),
         (["simulate", MOONCAKE, "--capacity-bytes", "1GB"], UsageError, "--model"),
         (["simulate", MOONCAKE, MOONCAKE], TraceError, "second trace"),
-        (["size", "gpt-9"], ReplayError, "no such file, folder or built-in model"),
+        (["size", "gpt-9"], ReplayError, "no such file, folder with a config.json, or built-in model"),
+        (["size", "Llama-2-7"], ReplayError, "did you mean llama-2-7b"),
+        (["size", "llama-2-7b", "--tp", "7"], UsageError, "32 KV heads cannot be split evenly over 7 ranks"),
+        (["size", "llama-2-7b", "--json", "/nowhere/z.json"], HitledgerError, "/nowhere/z.json: cannot be written"),
+        (["simulate", ""], NothingToReadError, "no trace there"),
+        (["simulate", __file__], NothingToReadError, "nor is it a trace of Mooncake or kv-cache-tester"),
         (["size", "llama-2-7b", "--tokens", "0"], UsageError, "num_tokens"),
         (["size", "llama-2-7b", "--kv-dtype", "int3"], UsageError, "known: fp32"),
         (["size", "llama-2-7b", "--memory", "lots"], UsageError, "not a size"),
@@ -151,7 +170,7 @@ def test_an_error_is_one_line_with_its_exit_code() -> None:
     code = "from hitledger_reports.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code, *command[3:]], capture_output=True, text=True, check=False)
     assert result.returncode == 3
-    assert result.stderr == "hitledger: nowhere: no trace there (*.json or *.jsonl)\n"
+    assert result.stderr == "hitledger: nowhere: no trace there (a *.json or *.jsonl file, or a folder of them)\n"
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,11 @@ def test_lifetime_by_hand() -> None:
     assert hits.tolist() == [0, 0, 2, 1, 1, 1, 1, 0]
 
 
+def test_an_endless_lifetime_is_an_unlimited_cache() -> None:
+    trace = trace_of([[0, 1], [2], [0, 1, 1]])
+    assert lifetime_hit_blocks(trace, float("inf")).tolist() == LRUStack(trace).hit_blocks(None).tolist() == [0, 0, 2]
+
+
 # Hit tokens in the last half by kvcache-simulator 0.1.3 (its Python backend) on the two samples, 512-token blocks.
 PEER = {
     ("mooncake-conversation-120", 60): (21504, 30720, 30720),

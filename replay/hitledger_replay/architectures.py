@@ -48,6 +48,8 @@ def _attention(config: Config, num_layers: int, window: int | None = None) -> La
     """MHA, GQA or MQA: KV heads decide, not query heads; a model without the field has as many as query heads."""
     query_heads = integer(config, "num_attention_heads", "n_head", "n_heads")
     kv_heads = integer(config, "num_key_value_heads", "num_kv_heads") if _has_kv_heads(config) else query_heads
+    if query_heads % kv_heads:
+        raise UnknownArchitectureError(f"{query_heads} query heads cannot share {kv_heads} KV heads evenly")
     if config.get("head_dim") is not None:
         head_dim = integer(config, "head_dim")
     else:

@@ -18,6 +18,8 @@ UNITS = {
 }
 BINARY = {"KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
 TOLERANCE = 0.1
+SMALL = 10**8
+"""Below this two digits of GB say too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class ClaimCheck:
     def describe(self) -> str:
         """One line for a report."""
         right = f"{self.computed_bytes / 2**30:.2f} GiB ({self.computed_bytes / 10**9:.2f} GB)"
+        if self.computed_bytes < SMALL:
+            right = f"{self.computed_bytes:,} bytes"
         verdict = "holds" if self.holds else f"is off by {self.ratio:.2f}x"
         return f"claim {self.claimed}: computed {right}; the claim {verdict}"
 

@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,9 @@ def read_spec(config: str) -> KVSpec:
     path = Path(config)
     file = path / "config.json" if path.is_dir() else path
     if not file.is_file():
-        raise ReplayError(f"{config}: no such file, folder or built-in model. Built in: {', '.join(sorted(table))}")
+        near = get_close_matches(config.lower(), table)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"built in: {', '.join(sorted(table))}"
+        raise ReplayError(f"{config}: no such file, folder with a config.json, or built-in model; {hint}")
     spec = spec_from_config(_read_json(file), path.resolve().name if path.is_dir() else path.stem)
     stored = sum(shard.stat().st_size for shard in file.parent.glob("*.safetensors")) if path.is_dir() else 0
     return replace(spec, weight_bytes=stored) if stored else spec
@@ -43,7 +46,10 @@ def spec_from_config(config: Mapping[str, Any], name: str) -> KVSpec:
     text = config.get("text_config")
     if isinstance(text, Mapping):
         config = {"dtype": config.get("dtype", config.get("torch_dtype")), **text}
-    groups = layer_groups(config)
+    try:
+        groups = layer_groups(config)
+    except UnknownArchitectureError as error:
+        raise UnknownArchitectureError(f"{name}: {error}") from error
     if not groups:
         raise UnknownArchitectureError(f"{name}: the configuration describes no layer that keeps a cache")
     heads = ("num_attention_heads", "n_head", "n_heads")

@@ -13,6 +13,7 @@ code, and vLLM 0.33 `v1/kv_cache_interface.py`):
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hitledger.errors import UsageError
 from hitledger_replay.dtypes import FLOAT32_BYTES, KVDtype, ScaleRule
 
 
@@ -63,10 +64,14 @@ class LayerGroup:
         """What one rank holds: heads are split, but every rank has at least one, so more ranks than heads hold copies.
 
         Latents and indexer keys belong to all heads and lie whole on every rank. Rule: max(1, heads // ranks), vLLM
-        `get_num_kv_heads`, mini-sglang `div_even(allow_replicate=True)`.
+        `get_num_kv_heads`, mini-sglang `div_even(allow_replicate=True)`. Raises UsageError if neither divides the other.
         """
         if self.num_kv_heads == 0:
             return self
+        if self.num_kv_heads % tensor_parallel and tensor_parallel % self.num_kv_heads:
+            raise UsageError(
+                f"{self.num_kv_heads} KV heads cannot be split evenly over {tensor_parallel} ranks, and engines refuse it"
+            )
         heads = max(1, self.num_kv_heads // tensor_parallel)
         return LayerGroup(
             self.kind, self.num_layers, heads, self.key_elements, self.value_elements, self.window, self.state_bytes

@@ -8,11 +8,11 @@ from hitledger_replay.traces.trace import Trace
 
 def lifetime_hit_blocks(trace: Trace, seconds: float) -> npt.NDArray[np.int64]:
     """int64[R]: blocks last used at most `seconds` before the request. Every use, a hit too, starts the time anew."""
-    last_use = np.full(trace.num_keys, -np.inf)
+    last_use = np.full(trace.num_keys, np.nan)  # never used; compares as gone with every time
     hits = np.zeros(trace.num_requests, dtype=np.int64)
     for request, time in enumerate(trace.times.tolist()):
         blocks = trace.blocks(request)
-        gone = last_use[blocks] < time - seconds
+        gone = ~(last_use[blocks] >= time - seconds)
         hits[request] = gone.argmax() if gone.any() else len(blocks)
         last_use[blocks] = time
     return hits

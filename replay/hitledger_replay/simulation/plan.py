@@ -84,7 +84,7 @@ class Plan:
 def parse_policies(text: str) -> tuple[Policy, ...]:
     """Comma-separated names, such as "lru,belady". Raises UsageError."""
     try:
-        return tuple(Policy(name.strip()) for name in text.split(","))
+        return tuple(dict.fromkeys(Policy(name.strip()) for name in text.split(",")))
     except ValueError as error:
         raise UsageError(f"{error}; known policies: {', '.join(Policy)}") from error
 
@@ -95,7 +95,7 @@ def parse_block_sizes(text: str) -> tuple[int | None, ...]:
     for size in sizes:
         if not size.isascii() or not size.isdigit() or len(size) > 9 or int(size) == 0:
             raise UsageError(f"block size {size!r} is not a positive number of tokens")
-    return tuple(int(size) for size in sizes) or (None,)
+    return tuple(dict.fromkeys(int(size) for size in sizes)) or (None,)
 
 
 def parse_capacities(blocks: str, tokens: str, size: str, model: str) -> tuple[Capacity | None, ...]:
@@ -113,7 +113,7 @@ def parse_capacities(blocks: str, tokens: str, size: str, model: str) -> tuple[C
         raise UsageError("a capacity in bytes needs --model, to know the bytes of a token")
     if unit is CapacityUnit.BYTES:
         return _byte_capacities(text, model)
-    return tuple(_capacity(part.strip(), unit) for part in text.split(","))
+    return tuple(dict.fromkeys(_capacity(part.strip(), unit) for part in text.split(",")))
 
 
 def _byte_capacities(text: str, model: str) -> tuple[Capacity | None, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hitledger.errors import UsageError
 from hitledger_replay.misses import MissReason
 from hitledger_replay.simulation.definitions import Count, Definition, count_hits, hit_tokens, measured
 from hitledger_replay.simulation.held import Held, held_by, sums_of
@@ -61,6 +62,8 @@ def simulate_report(traces: Iterable[Trace], plan: Plan) -> dict[str, Any]:
         memory.extend(held_by(trace))
         names.add(trace.name)
     several = len(names) > 1
+    if several and ALL in names:
+        raise UsageError(f"a trace is named {ALL!r}, as the sums over traces are; give the file another name")
     asked = [row for row in rows if row.count.definition in plan.definitions]
     return {
         "schema_version": 1,

@@ -38,7 +38,10 @@ def read_trace(path: Path, block_size: int | None = None) -> Trace:
         return read_mooncake(path)
     from hitledger_replay.traces.audit import BLOCK_SIZE, read_audit  # its reader is slow to import, and rarely used
 
-    return read_audit(path, block_size or BLOCK_SIZE)
+    try:
+        return read_audit(path, block_size or BLOCK_SIZE)
+    except NothingToReadError as error:
+        raise NothingToReadError(f"{error}; nor is it a trace of Mooncake or kv-cache-tester") from error
 
 
 def _files(paths: Iterable[str]) -> Iterator[Path]:
@@ -47,6 +50,6 @@ def _files(paths: Iterable[str]) -> Iterator[Path]:
         found = (
             sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl")) if path.is_dir() else [path]
         )
-        if not found or not found[0].is_file():
-            raise NothingToReadError(f"{name}: no trace there (*.json or *.jsonl)")
+        if not name or not found or not found[0].is_file():
+            raise NothingToReadError(f"{name}: no trace there (a *.json or *.jsonl file, or a folder of them)")
         yield from found
