@@ -97,8 +97,9 @@
         width === FULL ? "all tokens" : `${tokens(start)} to ${tokens(start + width)}`;
     };
     const around = (wide) => {
-      const middle = mark && width === FULL ? Number(mark.dataset.mark) : start + width / 2;
-      show(middle - wide / 2, wide);
+      if (!mark) return show(start, wide);  // prompts begin at the left
+      const middle = width === FULL ? Number(mark.dataset.mark) : start + width / 2;
+      return show(middle - wide / 2, wide);
     };
     button("in").addEventListener("click", () => around(width / 2));
     button("out").addEventListener("click", () => around(width * 2));

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 
 from hitledger.results import Audit
 from hitledger_reports import figures
@@ -13,12 +14,13 @@ UNJUDGED = (
     ("time_unknown", "without a time: judged by the newest rule, no price."),
     ("no_rule", "of a provider, model or day for which no rule is known: nothing is expected of them."),
 )
+COST_DIFFERS = Decimal("0.05")
 PRICE_ERRORS = 3  # so many are named; more are counted by reason
 
 
 def warnings(audit: Audit) -> tuple[str, ...]:
     """One line a reason why a figure is smaller than the log."""
-    return (*_cut(audit), *_uncounted(audit), *_prices(audit), *_unjudged(audit), *_unread(audit))
+    return (*_cut(audit), *_uncounted(audit), *_costs(audit), *_prices(audit), *_unjudged(audit), *_unread(audit))
 
 
 def _cut(audit: Audit) -> Iterator[str]:
@@ -38,6 +40,18 @@ def _uncounted(audit: Audit) -> Iterator[str]:
     ):
         if number:
             yield f"{figures.plural(number, 'call')} {what}"
+
+
+def _costs(audit: Audit) -> Iterator[str]:
+    """Where the costs in the log are not taken, or are not what usage and price say."""
+    both = audit.totals.logged_costs
+    if both is None:
+        return
+    beside = f"the log says {figures.usd(both.logged)}, usage × price {figures.usd(both.computed)}"
+    for what, number in both.not_taken.items():
+        yield f"{figures.plural(number, 'cost')} in the log without {what}: not taken; {beside}."
+    if not both.not_taken and abs(both.logged - both.computed) > COST_DIFFERS * both.computed:
+        yield f"Costs in the log are not what the list price says: of {figures.plural(both.calls, 'call')} {beside}."
 
 
 def _prices(audit: Audit) -> Iterator[str]:

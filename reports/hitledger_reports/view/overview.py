@@ -128,4 +128,8 @@ def _lost_note(whole: Sum) -> str:
 
 def _sources(audit: Audit) -> str:
     found = sorted({call.cost_source for call in audit.calls if call.cost_source})
-    return "from " + ", ".join(SOURCES.get(one, shown(one)) for one in found) if found else "no call has a price"
+    if not found:
+        return "no call has a price"
+    both = audit.totals.logged_costs
+    ours = f"; usage × price: {figures.usd(both.computed)}" if both is not None and found == ["logged"] else ""
+    return "from " + ", ".join(SOURCES.get(one, shown(one)) for one in found) + ours

@@ -199,7 +199,8 @@ def _details(call: CallResult) -> str:
         f"expected {_sure(call, 'expected_cache_read_tokens')}",
         f"{_sure(call, 'output_tokens')} output",
     ]
-    events = f"; {', '.join(shown(event) for event in call.events)}" if call.events else ""
+    words = ", ".join(shown(event).replace("_", " ") for event in call.events)
+    events = f"; just before: {words}" if words else ""
     return f"{', '.join(parts)}; {shown(call.model)}{events}"
 
 

@@ -19,6 +19,7 @@ class BrokenBy:
     cause: str
     cost: str
     note: str
+    worst: int = 0  # rank of its worst break, from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,10 @@ class Calm:
 def broken_by(audit: Audit) -> tuple[BrokenBy, ...]:
     """The dearest causes, whoever can mend them; the last entry counts the causes that are not named."""
     groups = list(causes(audit.breaks).items())
-    named = [BrokenBy(shown(cause), _cost(group), _note(cause, group)) for cause, group in groups[:NAMED]]
+    named = [
+        BrokenBy(shown(cause), _cost(group), _note(cause, group), _worst(audit, cause))
+        for cause, group in groups[:NAMED]
+    ]
     rest = len(groups) - len(named)
     return (*named, *([BrokenBy("", "", figures.plural(rest, "other cause"))] if rest else []))
 
@@ -53,14 +57,14 @@ def first_fix(audit: Audit) -> FirstFix | None:
     """What the provider does by itself comes only where there is no other cause."""
     groups = causes(audit.breaks).items()
     for cause, group in sorted(groups, key=lambda item: item[0].startswith(PROVIDERS_OWN)):
-        rank, worst = next((rank, found) for rank, found in enumerate(audit.breaks, 1) if found.cause == cause)
+        rank = _worst(audit, cause)
         entry = catalogue().get(cause)
         return FirstFix(
             shown(cause),
             entry.what if entry else "",
             figures.plural(group.breaks, "break"),
             _cost(group),
-            shown(worst.fix, PROSE),
+            shown(audit.breaks[rank - 1].fix, PROSE),
             rank,
         )
     return None
@@ -81,6 +85,11 @@ def calm(audit: Audit) -> Calm | None:
     if audit.totals.small_breaks:
         return Calm("No break above the limit", f"Only smaller losses{whole}.")
     return Calm("No break found", f"Every prefix that could be read was read{whole}.")
+
+
+def _worst(audit: Audit, cause: str) -> int:
+    """The rank of the worst break of a cause."""
+    return next(rank for rank, found in enumerate(audit.breaks, 1) if found.cause == cause)
 
 
 def _cost(group: Sum) -> str:
