@@ -112,6 +112,15 @@ def test_tampered_mooncake_rows_are_refused_with_the_line(
         read_mooncake(path)
 
 
+def test_a_hostile_name_is_shown_short_and_without_control_characters(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(conversation(id="\x1b[31m" + "x" * 1000)))
+    assert read_kvtester(path).name == "\\x1b[31m" + "x" * 195
+    with pytest.raises(TraceError) as caught:
+        read_mooncake(mooncake(tmp_path, [row(input_length="9" * 10_000)]))
+    assert len(str(caught.value)) < 300
+
+
 def test_an_absurd_block_size_is_refused_with_the_line(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"t\.jsonl, line 2: block size 0 is not a number of tokens"):
         read_mooncake(mooncake(tmp_path, ["", row(block_size=0)]))

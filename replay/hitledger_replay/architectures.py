@@ -6,6 +6,7 @@ library version is refused too: the default is not in the file, so it would be a
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from reprlib import repr as short
 from typing import Any
 
 from hitledger_replay.errors import UnknownArchitectureError
@@ -24,7 +25,9 @@ def integer(config: Config, *names: str) -> int:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < MAX_FIELD:
-            raise UnknownArchitectureError(f"field {name!r} of the configuration is {value!r}, not a positive integer")
+            raise UnknownArchitectureError(
+                f"field {name!r} of the configuration is {short(value)}, not a positive integer"
+            )
         return value
     kind = config.get("model_type")
     raise UnknownArchitectureError(
@@ -39,7 +42,7 @@ def layer_groups(config: Config) -> tuple[LayerGroup, ...]:
     if reader is None:
         known = ", ".join(sorted(_READERS))
         raise UnknownArchitectureError(
-            f"unknown model_type {model_type!r}: its cache layout is not guessed. Known: {known}"
+            f"unknown model_type {short(model_type)}: its cache layout is not guessed. Known: {known}"
         )
     return tuple(group for group in reader(config) if group.num_layers)
 
@@ -118,7 +121,7 @@ def _by_layer_types(config: Config) -> list[LayerGroup]:
         elif kind == "linear_attention":
             groups.append(_delta_net(config, count))
         else:
-            raise UnknownArchitectureError(f"unknown layer type {kind!r}: its cache layout is not guessed")
+            raise UnknownArchitectureError(f"unknown layer type {short(kind)}: its cache layout is not guessed")
     return groups
 
 
@@ -171,7 +174,7 @@ def _jamba(config: Config) -> list[LayerGroup]:
     layers, period = _num_layers(config), integer(config, "attn_layer_period")
     offset = config.get("attn_layer_offset")
     if not isinstance(offset, int) or not 0 <= offset < period:
-        raise UnknownArchitectureError(f"'attn_layer_offset' is {offset!r}, not between 0 and {period - 1}")
+        raise UnknownArchitectureError(f"'attn_layer_offset' is {short(offset)}, not between 0 and {period - 1}")
     attention = len(range(offset, layers, period))
     inner = integer(config, "mamba_expand") * integer(config, "hidden_size")
     state = _state((integer(config, "mamba_d_conv") - 1) * inner, inner * integer(config, "mamba_d_state"))

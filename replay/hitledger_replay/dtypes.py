@@ -40,7 +40,14 @@ KV_DTYPES = {
 
 def kv_dtype(name: str) -> KVDtype:
     """Look a dtype up by its short or torch name. Raises UsageError for others."""
-    aliases = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16", "fp8_e4m3": "fp8"}
+    aliases = {
+        "float32": "fp32",
+        "bfloat16": "bf16",
+        "float16": "fp16",
+        "half": "fp16",
+        "fp8_e4m3": "fp8",
+        "float8_e4m3fn": "fp8",
+    }
     dtype = KV_DTYPES.get(aliases.get(name.lower(), name.lower()))
     if dtype is None:
         raise UsageError(f"unknown KV dtype {name!r}; known: {', '.join(KV_DTYPES)}")

@@ -12,6 +12,8 @@ from hitledger_replay.traces.keys import chained_keys
 
 MAX_BLOCKS = 1 << 28
 MAX_TOKENS = 1 << 40
+MAX_TEXT = 200
+"""Characters of a trace that a name or a message shows."""
 UNNAMED = -1
 Keys = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int64]
@@ -95,7 +97,7 @@ class TraceBuilder:
     """Collects rows; every complaint names the file and the row. `place` is what to call a row, such as "line"."""
 
     def __init__(self, name: str, file: str, block_size: int, place: str = "line") -> None:
-        self.name, self.file, self.place = name, file, place
+        self.name, self.file, self.place = printable(name), file, place
         self.block_size = check_block_size(block_size, file)
         self._ids: list[npt.NDArray[np.int64]] = []
         self._rows: list[int | str] = []
@@ -112,7 +114,7 @@ class TraceBuilder:
 
     def fail(self, row: int | str, message: str) -> TraceError:
         """The error to raise about a row, given by its number or JSON path."""
-        return TraceError(f"{self.file}, {self.place} {row}: {message}")
+        return TraceError(f"{self.file}, {self.place} {row}: {message[:MAX_TEXT]}")
 
     def add(self, row: int | str, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = UNNAMED) -> None:
         """Add one request of (input, output) tokens. Raises TraceError for lengths, ids and times that cannot be."""
@@ -176,6 +178,11 @@ class TraceBuilder:
         if blocks.min() < 0:
             raise self.fail(row, f"block id {blocks.min()} is negative")
         return blocks
+
+
+def printable(name: str) -> str:
+    """A trace's own name for itself, fit to be shown: it may be long and steer a terminal."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name[:MAX_TEXT])
 
 
 def check_block_size(block_size: Any, file: str) -> int:
