@@ -10,10 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from hitledger.logs import claude_code
-from hitledger.logs.claude_code.blocks import count_of, cut
+from hitledger.logs.claude_code.blocks import cut, tally_of
+from hitledger.logs.claude_code.row import row_of
 from hitledger.logs.files import LogFile
 from hitledger.logs.read import read_logs
 from hitledger.types import CacheWrite, Call, Evidence, Kind
@@ -342,7 +344,23 @@ def test_blocks_of_other_kinds() -> None:
     assert [segment.path for segment in segments] == [f"p[{index}]" for index in range(5)]
     assert [segment.opens_message for segment in segments] == [True, False, False, False, False]
     assert all(segment.text is None and segment.chars < 1000 for segment in segments)
-    assert count_of(content) == len(segments)
+    row, _ = row_of(orjson.dumps({"type": "user", "message": {"content": content}}))
+    assert row.message is not None
+    assert tally_of(row.message.content) == (5, 2)
+
+
+def test_fields_that_are_passed_over_are_checked_too(tmp_path: Path) -> None:
+    answer = {"id": "m", "model": "claude-x", "content": [{"type": "text", "text": "x"}], "usage": {"input_tokens": 5}}
+    whole = [
+        {"type": "user", "uuid": "a", "sessionId": "s", "message": {"content": "hello"}},
+        {"type": "assistant", "uuid": "b", "sessionId": "s", "parentUuid": "a", "message": answer, "extra": "E"},
+    ]
+    lines = [orjson.dumps(row) for row in whole]
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b"\n".join([*lines, lines[1].replace(b'"E"', b'"\xff"'), lines[1].replace(b'"E"', b"1e999")]))
+    reading = read(claude_code, LogFile(path, path.name))
+    assert [(row, reason.partition(":")[0]) for row, reason in reading.skips] == [(3, "not valid JSON")]
+    assert len(reading.calls) == 1
 
 
 def test_other_programs_of_the_same_looks_are_left_alone() -> None:

@@ -37,7 +37,7 @@ DAMAGED: dict[str, tuple[list[object], list[tuple[int, str]]]] = {
             (6, "unexpected content: AttributeError"),
             (8, "unexpected content: KeyError: 'microcompactMetadata'"),
             (9, "unexpected content: TypeError: an attachment that is no object"),
-            (10, "unexpected content: AttributeError"),
+            (10, "a list, not an object"),
             (11, "a int, not an object"),
             (12, "a str, not an object"),
             (13, "a NoneType, not an object"),

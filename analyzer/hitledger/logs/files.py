@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -81,11 +81,13 @@ class LogFile:
             raise outcome
         return outcome
 
-    def rows(self, ledger: FileLedger) -> Iterator[Row]:
+    def rows(self, ledger: FileLedger, value_of: Callable[[bytes], Any] | None = None) -> Iterator[Row]:
         """JSON objects line by line; blank lines do not count; bad lines are skipped in the ledger with the reason.
 
         A stream that breaks half way (a truncated gzip file) is one skipped row; what came before it is kept.
+        `value_of` decodes a line as its reader likes it; like `row_value` it raises ValueError with the reason.
         """
+        value_of = value_of or row_value
         number = last = 0
         try:
             with self.open() as stream:
@@ -99,7 +101,7 @@ class LogFile:
                         ledger.skip(number, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
                         continue
                     try:
-                        data = row_value(line)
+                        data = value_of(line)
                     except ValueError as error:
                         if line.strip():
                             ledger.count_rows()

@@ -5,7 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+from msgspec import UnsetType
 
+from hitledger.logs.claude_code.row import Block
 from hitledger.segments import Layout, digest_of
 from hitledger.types import Kind, Segment, Tier
 
@@ -14,20 +16,15 @@ LAYOUT = Layout(keep_text=False)
 THINKING = ("thinking", "redacted_thinking")
 
 
-def count_of(content: Any) -> int:
-    """How many segments `cut` makes of it."""
-    return len(content) if type(content) is list else 1 if type(content) is str else 0
-
-
-def thinking_of(content: Any) -> int:
-    """How many of them are thinking."""
-    if type(content) is not list:
-        return 0
-    thinking = 0
-    for block in content:
-        if type(block) is dict and block.get("type") in THINKING:
-            thinking += 1
-    return thinking
+def tally_of(content: str | list[Block] | UnsetType | None) -> tuple[int, int]:
+    """How many segments `cut` makes of it, and how many of them are thinking."""
+    if type(content) is list:
+        thinking = 0
+        for block in content:
+            if block.type in THINKING:
+                thinking += 1
+        return len(content), thinking
+    return (1, 0) if type(content) is str else (0, 0)
 
 
 def chars_of(content: Any) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, segments_of, tally
+from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, RowsAtOnce, segments_of, tally
 from hitledger.logs.claude_code.request import Request
 from hitledger.segments import digest_of, hidden
 from hitledger.types import Kind, Prompt, Segment, prompt_of
@@ -26,11 +26,11 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "current", "events", "inputs", "name", "parent", "places", "prompt", "rows", "segments", "stamp"),
-        *("steps", "thinking", "version"),
+        *("answer", "current", "events", "here", "inputs", "name", "parent", "places", "prompt", "rows", "segments"),
+        *("stamp", "steps", "thinking", "version"),
     )
 
-    def __init__(self, name: str, parent: str, rows: Rows | None) -> None:
+    def __init__(self, name: str, parent: str, rows: Rows | RowsAtOnce) -> None:
         self.name = name
         self.parent = parent  # the agent that started it, "" for the main one
         self.rows = rows
@@ -40,6 +40,7 @@ class Chain:
         self.inputs: list[Part] = []
         self.segments = self.thinking = 0  # in answer and inputs together
         self.steps: list[Step] = [(self.prompt, self.answer, self.inputs)]
+        self.here = 0  # the place of the step that is open
         self.places: dict[str, int] = {}
         self.events: list[str] = []
         self.stamp: Any = None  # of the last input row: the next request was sent after it
@@ -56,24 +57,24 @@ class Chain:
         A parent that is not known (its row was damaged, or it is the first) leaves the chain where it is.
         """
         place = self.places.get(parent)
-        if place is None or place >> STEP_BITS == len(self.steps) - 1:
+        if place is None or place >= self.here:
             return False
         prompt, answer, inputs = self.steps[place >> STEP_BITS]
         self._open(prompt, list(answer), inputs[: place & INPUTS_MASK])
-        self.segments, self.thinking = tally((*self.answer, *self.inputs))
+        self.segments, self.thinking = tally((*self.answer, *self.inputs), self.rows)
         return True
 
     def put(self, uuid: Any) -> None:
         """The row with this uuid stands here."""
-        if uuid is not None:
-            self.places[uuid] = (len(self.steps) - 1) << STEP_BITS | len(self.inputs)
+        if uuid:
+            self.places[uuid] = self.here | len(self.inputs)
 
     def pass_on(self, uuid: Any, parent: Any) -> None:
         """A row that adds nothing to the prompt: what hangs on it hangs on its parent."""
         place = self.places.get(parent)
         if place is None:
             self.put(uuid)
-        elif uuid is not None:
+        elif uuid:
             self.places[uuid] = place
 
     def hear(self, parts: Sequence[Part], segments: int, thinking: int, uuid: Any) -> None:
@@ -81,14 +82,15 @@ class Chain:
         self.answer += parts
         self.segments += segments
         self.thinking += thinking
-        if uuid is not None:
-            self.places[uuid] = (len(self.steps) - 1) << STEP_BITS | len(self.inputs)
+        if uuid:
+            self.places[uuid] = self.here | len(self.inputs)
 
     def take(self, parts: Sequence[Part], segments: int, uuid: Any, stamp: Any) -> None:
         """Input behind the last answer."""
         self.inputs += parts
         self.segments += segments
-        self.put(uuid)
+        if uuid:
+            self.places[uuid] = self.here | len(self.inputs)
         self.stamp = stamp
 
     def event(self, name: str) -> None:
@@ -126,6 +128,7 @@ class Chain:
         self.segments = self.thinking = 0
         self.current = None
         self.steps.append((prompt, answer, inputs))
+        self.here += 1 << STEP_BITS
 
 
 def _cleared(segment: Segment, tool_ids: frozenset[str]) -> Segment:

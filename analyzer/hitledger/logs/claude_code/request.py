@@ -2,15 +2,19 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
+from pathlib import PurePath
 from typing import Any
 
+import msgspec
 import orjson
 
 from hitledger.logs.claude_code.blocks import chars_of
+from hitledger.logs.claude_code.row import Message, Row
+from hitledger.logs.files import row_value
 from hitledger.providers import provider_of
 from hitledger.segments import Api
 from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Usage
@@ -31,41 +35,49 @@ PURPOSES = {
 AGENT_PURPOSE = re.compile(r"a([a-z_]+)-")
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct, eq=False):
     """Rows with one (message.id, requestId): the prompt in front of them and what they add up to."""
 
     id: str
-    message: Any
-    request: Any
-    row: int  # the first one's
+    first: Row
+    message: Any  # its id
+    number: int  # of its first row
     prompt: Prompt
     agent: str
     parent_agent: str
-    session: str
-    project: str
-    model: str
     started: Any  # timestamp of the last input before it, else of its first row
     events: tuple[str, ...]
-    evidence: Evidence = Evidence.RECONSTRUCTED
-    effort: Any = None
-    cost: Any = None
+    evidence: Evidence
     ended: Any = None
     usage: Mapping[str, Any] | None = None  # of the row with the most output tokens
     output: int = -1
-    contents: list[Any] = field(default_factory=list)  # of the rows of the answer, until it is complete
+    lines: list[bytes] = []  # rows of the answer, until it is complete
     estimated: int | None = None  # output tokens by what was written, where the log has only a placeholder
     copied: bool = False  # another file has this call already
     reason: str | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = []
+
+    def add(self, row: Row, message: Message, line: bytes) -> None:
+        """One more row of the answer. The prompt figures are the same on all of them, the output grows."""
+        self.ended = row.timestamp
+        self.lines.append(line)
+        usage = message.usage
+        if type(usage) is dict:
+            output = usage.get("output_tokens")
+            if type(output) is not int:
+                output = 0
+            if output >= self.output:
+                self.usage, self.output = usage, output
+        if message.diagnostics is not None:
+            self.reason = miss_reason(message.diagnostics) or self.reason
 
     def close(self) -> None:
         """The answer is complete: where its count is too small to be one, estimate it from what was written."""
         if 0 <= self.output <= PLACEHOLDER_MAX:
-            chars = sum(chars_of(content) for content in self.contents)
+            chars = sum([chars_of(_content(line)) for line in self.lines])
             if self.output < chars / CHARS_PER_TOKEN * PLACEHOLDER_SHARE:
                 self.estimated = round(chars / CHARS_PER_TOKEN)
-        self.contents = []
+        self.lines = []
 
     def call(self, file: str) -> Call:
         """The call that these rows are."""
@@ -74,27 +86,28 @@ class Request:
         started, ended = instant(self.started), instant(self.ended)
         if started is not None:
             notes.append("start_estimated")
-        raw = self.usage or {}
+        raw, first = self.usage or {}, self.first
+        model = str(first.message.model or "") if first.message is not None else ""
         return Call(
             id=self.id,
-            session=self.session,
+            session=str(first.sessionId or PurePath(file).stem),
             agent=self.agent,
-            place=Place(file, self.row),
-            provider=_provider(self.id, self.model),
-            model=self.model,
+            place=Place(file, self.number),
+            provider=_provider(self.id, model),
+            model=model,
             evidence=self.evidence,
             prompt=self.prompt,
             api=Api.MESSAGES,
             started_at=started if started is None or ended is None or started <= ended else ended,
             ended_at=ended,
             usage=usage,
-            parameters=_parameters(self.effort, raw.get("speed")),
-            logged_cost=_money(self.cost),
+            parameters=_parameters(first.effort, raw.get("speed")),
+            logged_cost=_money(first.costUSD),
             provider_reason=self.reason,
             events=self.events,
             purpose=_purpose(self.agent),
             parent_agent=self.parent_agent,
-            project=self.project,
+            project=_last_part(first.cwd) if type(first.cwd) is str else "",
             tier=_tier(raw),
             notes=tuple(notes),
         )
@@ -112,6 +125,11 @@ class Request:
             self.notes.append("output_estimated")
             return replace(usage, output_tokens=self.estimated, output_estimated=True)
         return usage
+
+
+def _content(line: bytes) -> Any:
+    row: Any = row_value(line)
+    return row["message"].get("content")
 
 
 def instant(stamp: Any) -> datetime | None:
@@ -168,6 +186,13 @@ def _parameters(effort: Any, speed: Any) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=64)
+def _last_part(folder: str) -> str:
+    """The name of the working folder without the path to it, which is nobody's business."""
+    return re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
+
+
+@lru_cache(maxsize=64)
 def _purpose(agent: str) -> str:
     """What a side call is for: its agent is named after it (`acompact-…`)."""
     match = AGENT_PURPOSE.match(agent)

@@ -1,0 +1,89 @@
+"""A row of a transcript: the fields that decide something, decoded straight from its line. All others are passed over."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hitledger.logs.files import row_value
+
+
+class Block(msgspec.Struct, gc=False):
+    """A content block. Its text is read when a prompt is cut."""
+
+    type: Any = None
+
+
+class Message(msgspec.Struct, gc=False):
+    """What was sent to the model or came from it."""
+
+    id: Any = None
+    model: Any = None
+    content: str | list[Block] | UnsetType | None = UNSET
+    usage: dict[str, Any] | None = None
+    diagnostics: Any = None
+
+
+class ToolResult(msgspec.Struct, gc=False):
+    """The program's own copy of a result."""
+
+    agentId: Any = None
+
+
+class Row(msgspec.Struct, gc=False):
+    """One row. What has no type here can be of any: what is made of it has to bear that."""
+
+    type: Any = None
+    uuid: Any = UNSET
+    parentUuid: Any = UNSET
+    timestamp: Any = None
+    message: Message | None = None
+    requestId: Any = None
+    agentId: Any = None
+    isSidechain: Any = None
+    sessionId: Any = None
+    cwd: Any = None
+    version: Any = None
+    toolUseResult: ToolResult | str | list[Any] | None = None
+    isMeta: Any = None
+    isCompactSummary: Any = None
+    isApiErrorMessage: Any = None
+    effort: Any = None
+    costUSD: Any = None
+    subtype: Any = None
+    data: Any = None
+    attachment: Any = None
+    compactMetadata: Any = None
+    microcompactMetadata: Any = None
+
+
+_decode = msgspec.json.Decoder(Row).decode
+_UNTYPED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def row_of(line: bytes) -> tuple[Row, bytes]:
+    """The row on one line, and the line. Raises ValueError with the reason where there is none."""
+    try:
+        row = _decode(line)
+        if not line.isascii():
+            line.decode()  # of the fields that are passed over, this alone is not checked
+    except _UNTYPED:
+        row = _untyped(row_value(line))
+    return row, line
+
+
+def _untyped(data: Any) -> Row:
+    """A row that was mended, or whose fields have other types than usual."""
+    if type(data) is not dict:
+        raise ValueError(f"a {type(data).__name__}, not an object")
+    fields = {name: data[name] for name in Row.__struct_fields__ if name in data}
+    if type(fields.get("message")) is dict:
+        message = fields["message"]
+        fields["message"] = Message(**{name: message[name] for name in Message.__struct_fields__ if name in message})
+        if type(message.get("content")) is list:
+            fields["message"].content = [
+                Block(block.get("type") if type(block) is dict else None) for block in message["content"]
+            ]
+    if type(fields.get("toolUseResult")) is dict:
+        fields["toolUseResult"] = ToolResult(fields["toolUseResult"].get("agentId"))
+    return Row(**fields)
