@@ -111,6 +111,7 @@ class CallResult(msgspec.Struct, frozen=True):
     provider_reason: str | None
     certainty: dict[str, Certainty]  # of each figure that is not exact
     notes: tuple[str, ...]
+    computed_cost: Decimal | None = None  # usage x price, beside a logged cost
 
 
 class Break(msgspec.Struct, frozen=True):
@@ -202,7 +203,7 @@ class Totals(msgspec.Struct, frozen=True):
     cache_read_tokens: int
     cache_write_tokens: int
     output_tokens: int
-    hit_rate: float | None  # cache_read_tokens / input_tokens
+    hit_rate: float | None  # cache_read_tokens / input_tokens, of the calls that report reads
     ideal_cache_read_tokens: int
     expected_cache_read_tokens: int
     cost: Decimal | None
@@ -215,6 +216,18 @@ class Totals(msgspec.Struct, frozen=True):
     evidence: dict[str, int]  # calls by evidence class
     by_cause: tuple[CauseTotal, ...]
     calibration: "Calibration | None" = None
+    logged_costs: "LoggedCosts | None" = None
+
+
+class LoggedCosts(msgspec.Struct, frozen=True):
+    """The log's own costs beside usage x price, over calls that have both."""
+
+    calls: int
+    logged: Decimal
+    computed: Decimal
+    not_taken: dict[
+        str, int
+    ]  # calls whose logged cost is known to leave something out, by what: the computed one counts
 
 
 class Calibration(msgspec.Struct, frozen=True):
