@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitledger.billing import Cost, CostSource, cost_of, cost_of_break, costs_of, lifetime_seconds, rates_of
+from hitledger.billing import (
+    Cost,
+    CostSource,
+    computed_cost,
+    cost_of,
+    cost_of_break,
+    costs_of,
+    lifetime_seconds,
+    rates_of,
+)
 from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.segments import Api, Layout
 from hitledger.types import CacheWrite, Call, Evidence, Place, Usage, prompt_of
@@ -55,6 +64,24 @@ def test_order_of_truth() -> None:
         (Decimal("0.0825"), "usage x price"),
         (Decimal("0.05"), "expected x price"),
     ]
+
+
+def test_a_logged_cost_that_leaves_something_out_is_not_taken() -> None:
+    """Roo's cost under the anthropic protocol is written before the answer is there."""
+    short = call(logged_cost=Decimal("0.07"), notes=("logged_cost_omits_output",))
+    found = cost_of(short, rates(short))
+    assert found is not None
+    assert (found.total, found.source) == (Decimal("0.0825"), "usage x price")
+    assert costs_of(BOOK, [short]) == (found,)
+    with pytest.raises(UnknownPrice):
+        cost_of(short, None)
+
+
+def test_usage_times_price_beside_a_logged_cost() -> None:
+    logged = call(logged_cost=Decimal("0.5"))
+    assert computed_cost(logged, rates(logged)) == Decimal("0.0825")
+    assert computed_cost(logged, None) is None
+    assert computed_cost(replace(logged, usage=None), rates(logged)) is None
 
 
 def test_what_was_refused_has_no_cost() -> None:

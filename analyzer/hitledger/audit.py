@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from hitledger.billing import Cost, CostSource, cost_of, cost_of_break, rates_of
+from hitledger.billing import Cost, CostSource, cost_of, cost_of_break, rates_of, trusted_cost
 from hitledger.call_results import Shown, break_of, call_result
 from hitledger.chains import Chains, Link
 from hitledger.errors import HitledgerError
@@ -159,7 +159,7 @@ def _compared(calls: Sequence[Call], expectation: Expectation | None) -> str | N
 def _money_of(book: PriceBook, call: Call, expectation: Expectation | None) -> _Money:
     expected = None if call.usage is not None else _expected_usage(expectation)
     usage = call.usage or expected
-    if call.status >= 400 or (usage is None and call.logged_cost is None):
+    if call.status >= 400 or (usage is None and trusted_cost(call) is None):
         return _Money(None, None, None)
     rates = rates_of(book, call, usage.input_tokens if usage is not None else 0)
     known = rates if isinstance(rates, Rates) else None

@@ -1,6 +1,7 @@
 """What a call cost, and what a break added to it. Money is Decimal USD.
 
-Order of truth: the cost in the log, then logged usage times the price at that time, then expected tokens times price.
+Order of truth: the cost in the log unless it is known to leave something out, then logged usage times the price at that
+time, then expected tokens times price.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,8 @@ import msgspec
 from hitledger.prices import PriceBook, Rates, UnknownPrice, WriteRate
 from hitledger.types import CacheWrite, Call, Usage
 
+# Notes of readers: this log's own cost is known to be too low.
+COST_LEAVES_OUT = {"logged_cost_omits_output": "output"}
 _UNIT_SECONDS = {"m": 60, "h": 3600}
 
 
@@ -51,7 +54,7 @@ def costs_of(book: PriceBook, calls: Iterable[Call]) -> tuple[Cost | UnknownPric
 
 
 def _cost(book: PriceBook, call: Call) -> Cost | UnknownPrice | None:
-    if call.logged_cost is not None or call.usage is None:
+    if trusted_cost(call) is not None or call.usage is None:
         return cost_of(call, None)
     rates = rates_of(book, call, call.usage.input_tokens)
     try:
@@ -65,8 +68,9 @@ def cost_of(call: Call, rates: Rates | None, expected: Usage | None = None) -> C
 
     `rates` may be None where the log holds the cost. `expected` is used only where the log holds no usage.
     """
-    if call.logged_cost is not None:
-        return Cost(call.logged_cost, CostSource.LOGGED)
+    logged = trusted_cost(call)
+    if logged is not None:
+        return Cost(logged, CostSource.LOGGED)
     usage = call.usage or expected
     if usage is None or call.status >= 400:
         return None
@@ -74,6 +78,21 @@ def cost_of(call: Call, rates: Rates | None, expected: Usage | None = None) -> C
         raise UnknownPrice(call.model, call.provider, "no rates were found")
     source = CostSource.USAGE if call.usage else CostSource.EXPECTED
     return _priced(call, usage, rates, source)
+
+
+def trusted_cost(call: Call) -> Decimal | None:
+    """The cost in the log, None where there is none or it is known to leave something out."""
+    return None if COST_LEAVES_OUT.keys() & set(call.notes) else call.logged_cost
+
+
+def computed_cost(call: Call, rates: Rates | None) -> Decimal | None:
+    """Logged usage times price whatever the log says of the cost; None where either is missing."""
+    if call.usage is None or rates is None or call.status >= 400:
+        return None
+    try:
+        return _priced(call, call.usage, rates, CostSource.USAGE).total
+    except UnknownPrice:
+        return None
 
 
 def _priced(call: Call, usage: Usage, rates: Rates, source: CostSource) -> Cost:

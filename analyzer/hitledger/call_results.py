@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import cache
 
 from hitledger.attribution import attribution_of, ideal_of
-from hitledger.billing import Cost
+from hitledger.billing import Cost, computed_cost
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
@@ -109,6 +109,7 @@ def call_result(
         call.provider_reason,
         _certainty(call, expectation),
         _notes(call, expectation),
+        computed_cost(call, rates) if call.logged_cost is not None else None,
     )
 
 

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+from hitledger.billing import COST_LEAVES_OUT
 from hitledger.expect import SLACK_TOKENS
-from hitledger.results import WARMED, Break, Calibration, CallResult, CauseTotal, SessionResult, Totals
+from hitledger.results import WARMED, Break, Calibration, CallResult, CauseTotal, LoggedCosts, SessionResult, Totals
 from hitledger.verdicts import Verdict
 
 
@@ -36,6 +37,7 @@ def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Se
         evidence=dict(sorted(Counter(str(call.evidence) for call in calls).items())),
         by_cause=_by_cause(breaks),
         calibration=calibration_of(calls),
+        logged_costs=logged_costs_of(calls),
     )
 
 
@@ -72,6 +74,24 @@ def _by_cause(breaks: Sequence[Break]) -> tuple[CauseTotal, ...]:
         for cause, items in groups.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-(row.cost or 0), -row.rebilled_tokens, row.cause)))
+
+
+def logged_costs_of(calls: Sequence[CallResult]) -> LoggedCosts | None:
+    """The log's own costs beside ours; None where no call has both."""
+    pairs = [
+        (call.logged_cost, call.computed_cost)
+        for call in calls
+        if call.logged_cost is not None and call.computed_cost is not None
+    ]
+    if not pairs:
+        return None
+    left_out = Counter(COST_LEAVES_OUT[note] for call in calls for note in call.notes if note in COST_LEAVES_OUT)
+    return LoggedCosts(
+        calls=len(pairs),
+        logged=sum((logged for logged, _ in pairs), Decimal(0)),
+        computed=sum((computed for _, computed in pairs), Decimal(0)),
+        not_taken=dict(sorted(left_out.items())),
+    )
 
 
 BLOCK = 128  # tokens; the coarsest step in which a provider reports reads

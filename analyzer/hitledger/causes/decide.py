@@ -1,5 +1,7 @@
 """The decision order: route, parameters and content by place, then time and marks, then rendering; else unexplained."""
 
+from dataclasses import replace
+
 from hitledger.causes import marks, messages, parameters, rendering, routing, system, timing, tools
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.causes.rendering import Rerender
@@ -24,7 +26,9 @@ def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
         return rendering.diagnose(case, rerender) or UNEXPLAINED  # the two part inside what was generated
     changed = parameters.first_change(case)
     if changed is not None and (not case.content_changed or changed[0] <= case.difference.index):
-        return parameters.diagnose(changed[1])
+        if parameters.explains(case):
+            return parameters.diagnose(changed[1])
+        return unexplained_beside(changed[1].name, case)
     if case.content_changed:
         return _content(case)
     found = (
@@ -36,6 +40,15 @@ def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
         or rendering.diagnose(case, rerender)
     )
     return found or UNEXPLAINED
+
+
+def unexplained_beside(name: str, case: Case) -> Diagnosis:
+    """A parameter changed, yet by the rule more stays readable across the change than was read."""
+    expected = case.expectation.forecast.read if case.expectation else 0
+    note = (
+        f"{name} changed too, but by the rule {expected:,} tokens stay readable across that and {case.read:,} were read"
+    )
+    return replace(UNEXPLAINED, note=note)
 
 
 def _content(case: Case) -> Diagnosis:

@@ -3,10 +3,12 @@
 import orjson
 
 from hitledger.causes.case import Case, Change, Confidence, Diagnosis, tier_start
+from hitledger.expect import SLACK_TOKENS
 from hitledger.policies.rule import matches
 from hitledger.prefix import common_characters, first_leaf
-from hitledger.types import Tier
+from hitledger.types import Evidence, Tier
 
+SLACK_SHARE = 0.01  # of the expected read: a read this close to it is explained by it
 # Where sources disagree, or it depends on the model, how much a change loses: the usage decides, the cause is likely.
 DISPUTED = frozenset({"tool_choice", "effort", "speed", "service_tier"})
 
@@ -25,6 +27,22 @@ def first_change(case: Case) -> tuple[int, Change] | None:
         ]
         found += [(_start(case, tier), change) for tier in tiers]
     return min(found, key=lambda item: item[0]) if found else None
+
+
+def explains(case: Case) -> bool:
+    """Whether the read is what the rule leaves readable across the change, or less for want of anything else.
+
+    A transcript does not hold tools and system: where less was read than they take, something in there broke first.
+    And where an older entry with these very parameters was still alive, going back to them costs nothing.
+    """
+    expectation = case.expectation
+    if expectation is None or case.rule is None or case.rule.best_effort:
+        return True
+    expected = expectation.forecast.read
+    slack = max(SLACK_TOKENS, SLACK_SHARE * expected)
+    if case.read >= expected - slack:
+        return True
+    return case.call.evidence is Evidence.EXACT and expected < case.readable_before - slack
 
 
 def _start(case: Case, tier: Tier) -> int:
