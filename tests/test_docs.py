@@ -3,17 +3,21 @@
 import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import msgspec
 import pytest
+from rich.console import Console
 from typer.main import get_command
 
+from hitledger.audit import audit
 from hitledger.causes.catalogue import catalogue
 from hitledger.errors import HitledgerError, NothingToReadError, UsageError
 from hitledger.results import Audit, Break, CallResult, Finding
 from hitledger_reports import causes_page
 from hitledger_reports.cli import app
+from hitledger_reports.terminal import print_audit
 from hitledger_reports.view.report import BREAK_PAGES, SESSION_PAGES, TABLE_ROWS
 from hitledger_reports.view.session_pages import CALLS_A_PAGE
 from hitledger_reports.view.tables import every_table
@@ -64,6 +68,16 @@ def test_every_field_of_the_json_is_documented(struct: type[msgspec.Struct]) -> 
 def test_exit_codes_are_documented() -> None:
     codes = set(map(int, re.findall(r"^\| (\d) \|", text("commands.md"), re.MULTILINE)))
     assert codes == {0, 4, HitledgerError.exit_code, UsageError.exit_code, NothingToReadError.exit_code}
+
+
+def test_readme_shows_what_the_demo_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = StringIO()
+    print_audit(audit(["fixtures/claude-code/real-session"]), Console(file=printed, width=80))
+    shown = {line.rstrip() for line in printed.getvalue().splitlines()}
+    block = (ROOT / "README.md").read_text(encoding="utf-8").split("```\n60 calls")[1].split("```")[0]
+    assert {line.rstrip() for line in ("60 calls" + block).splitlines()} - {"…", ""} <= shown
 
 
 def test_readme_is_short() -> None:
