@@ -49,5 +49,9 @@ check: install
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy analyzer/hitledger analyzer/hitledger_pytest replay/hitledger_replay reports/hitledger_reports
 
+# Takes minutes; ccusage comes from npm and is left out, with the reason, where that is missing.
+bench: install
+	$(BIN)/python benchmarks/audit.py
+
 clean:
 	rm -rf $(VENV) build dist
