@@ -5,7 +5,7 @@ mean is the same for all and lives here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -127,7 +127,17 @@ def _usage(exchange: Exchange, response: Mapping[str, Any]) -> tuple[Usage | Non
         missing = ("usage_missing",) if status < 400 else ()
         return None, NO_BODY, missing
     usage, notes = read_usage(raw, inclusive=exchange.inclusive)
+    if usage is not None and _ran_server_tools(response):
+        usage = replace(usage, read_accumulated=True)
     return usage, raw, notes
+
+
+def _ran_server_tools(response: Mapping[str, Any]) -> bool:
+    """Whether tools ran inside the call. The usage counts searches and fetches only, not code that was executed."""
+    content = response.get("content")
+    return isinstance(content, list) and any(
+        isinstance(block, dict) and block.get("type") == "server_tool_use" for block in content
+    )
 
 
 def _prompt(
