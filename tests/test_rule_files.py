@@ -83,7 +83,25 @@ def test_ids_are_unique() -> None:
         ),
         ('provider = "mine"\n', "", 'say whose rules these are: provider = "…"'),
         ("[[rule]]", "[rule]", "`rule` is not a list of tables: write [[rule]]"),
-        ("schema = 1", "schema =", "Invalid value (at line 2, column 9)"),
+        ("schema = 1", "schema =", "not TOML: Invalid value (at line 2, column 9)"),
+        ("schema = 1", "schema = true", "schema True, this hitledger reads 1"),
+        ("block = 32", f"block = {'[' * 3000}", "not TOML: nested too deeply"),
+        ("block = 32", f"{'a.' * 2001}b = 1", "line 8 is longer than 4,000 characters: break it"),
+        ("block = 32", "similarity = nan", "rule 1 (mine): similarity nan is not from 0 to 1"),
+        ("block = 32", "models = []", "rule 1 (mine): models names at least one model"),
+        ("block = 32", 'order = ["tools"]', "rule 1 (mine): order names each of tools, system, messages once"),
+        ("block = 32", 'provider = "other"', "rule 1 (mine): provider stands once, at the head of the file"),
+        (
+            "block = 32",
+            'lifetimes = [{ id = "5m", seconds = 1 }, { id = "5m", seconds = 2 }]',
+            "rule 1 (mine): two lifetimes have the same id",
+        ),
+        (
+            "block = 32",
+            'read = [{ models = ["*"], rate = "cheap" }]',
+            "rule 1 (mine): `cheap` is no multiple of the input price",
+        ),
+        ('source = "a test"', 'source = ""', "rule 1 (mine): id and source say something"),
     ],
 )
 def test_a_wrong_row_is_refused_with_file_row_and_reason(old: str, new: str, reason: str) -> None:
@@ -101,6 +119,40 @@ def test_rules_that_overlap_are_refused_and_rules_that_meet_are_not() -> None:
     assert [rule.valid_to for rule in met.rules] == [date(2026, 5, 1), None]
     with pytest.raises(RuleFileError, match=r"rule 2 \(mine\): two rules have this id"):
         parse(f"{GOOD}[[rule]]{GOOD.partition('[[rule]]')[2]}", "own.toml")
+
+
+def test_a_rule_behind_a_wider_one_would_never_hold() -> None:
+    second = GOOD.partition("[[rule]]")[2].replace('id = "mine"', 'id = "next"\nmodels = ["qwen-*"]')
+    with pytest.raises(RuleFileError, match=r"own.toml: rule 2 \(next\) overlaps mine in time"):
+        parse(f"{GOOD}[[rule]]{second}", "own.toml")
+    narrow_first = GOOD.replace("block = 32", 'models = ["Qwen-*"]') + "[[rule]]" + GOOD.partition("[[rule]]")[2]
+    rules = parse(narrow_first.replace('"mine"\nalgo', '"narrow"\nalgo', 1), "own.toml").rules
+    day = date(2026, 5, 1)
+    assert [rule.applies("mine", "qwen-3", "chat", day) for rule in rules] == [True, True]  # capitals do not count
+    assert [rule.applies("mine", "llama-4", "chat", day) for rule in rules] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('models = ["*"]', 'models = ["*"]\nonly = ["anthropic-1999"]', "`anthropic-1999` is no rule of anthropic"),
+        ('models = ["*"]', 'models = ["*"]\nvalid_to = 2020-01-01', "anthropic has no rule between valid_from and"),
+        (
+            'models = ["*"]',
+            'models = ["*"]\nonly = ["anthropic-2026-09"]\nlifetimes = [{ id = "5m", seconds = -1 }]',
+            "(mine/anthropic-2026-09): a negative number",
+        ),
+        ('models = ["*"]', "models = []", "models names at least one model"),
+    ],
+)
+def test_a_wrong_inheritance_is_refused(old: str, new: str, reason: str) -> None:
+    row = '[[inherit]]\nprovider = "anthropic"\nmodels = ["*"]\nevidence = "sdk"\nsource = "s"\nchecked = 2026-01-01\n'
+    own = parse(GOOD + row.replace(old, new), "own.toml")
+    with pytest.raises(RuleFileError) as caught:
+        rules_of((own, *shipped_files()))
+    assert str(caught.value).startswith("own.toml: inherit 1")
+    assert reason in str(caught.value)
+    assert caught.value.exit_code == 2
 
 
 def test_nothing_is_inherited_from_nobody() -> None:
@@ -164,7 +216,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     with pytest.raises(RuleFileError, match="not UTF-8"):
         read_rule_file(tmp_path / "latin.toml")
     (tmp_path / "long.toml").write_bytes(b"#" * (2**20 + 1))
-    with pytest.raises(RuleFileError, match="larger than 1024 KiB"):
+    with pytest.raises(RuleFileError, match="larger than 1,048,576 bytes"):
         read_rule_file(tmp_path / "long.toml")
 
 
@@ -181,7 +233,7 @@ def test_a_call_that_no_rule_can_judge_is_said() -> None:
 def test_the_listing_warns_of_what_was_checked_long_ago() -> None:
     rules = rules_of((parse(GOOD, "own.toml"),))
     fresh = list(listing(rules, "mine", date(2026, 11, 28)))
-    assert fresh[:2] == ["mine (blocks)", "  holds         2026-01-01 to until further notice"]
+    assert fresh[:2] == ["mine (blocks)", "  holds         from 2026-01-01 until further notice"]
     assert fresh[-1] == "  source        a test (measured, checked 2026-06-01)"
     assert list(listing(rules, "mine", date(2026, 11, 29)))[-1] == (
         "! mine: checked 181 days before, on 2026-06-01; read a test again"

@@ -211,4 +211,4 @@ def test_the_command(tmp_path: Path) -> None:
     assert out.read_text().endswith("}\n")
     shown = CliRunner().invoke(app, ["rules", "anthropic", "--at", "2026-11-29"])
     assert shown.exit_code == 0
-    assert "holds         2026-09-01 to until further notice" in shown.output
+    assert "holds         from 2026-09-01 until further notice" in shown.output

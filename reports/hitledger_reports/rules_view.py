@@ -12,11 +12,11 @@ NEVER = "until further notice"
 
 def chosen(rules: Sequence[Rule], provider: str, at: date) -> tuple[Rule, ...]:
     """Rules of a provider ("" for all) on a day. Raises UsageError for a provider without any rule."""
-    names = sorted({rule.provider for rule in rules})
-    if provider and provider not in names:
-        raise UsageError(f"no rules of `{provider}`; there are rules of {', '.join(names)}")
+    names = {rule.provider.lower(): rule.provider for rule in rules}
+    if provider and provider.lower() not in names:
+        raise UsageError(f"no rules of `{provider}`; there are rules of {', '.join(sorted(names.values()))}")
     held = (rule for rule in rules if rule.valid_from <= at and (rule.valid_to is None or at < rule.valid_to))
-    return tuple(rule for rule in held if provider in ("", rule.provider))
+    return tuple(rule for rule in held if provider.lower() in ("", rule.provider.lower()))
 
 
 def listing(rules: Sequence[Rule], provider: str, at: date) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _ends(figures: Sequence[int]) -> list[int]:
 
 def _whole(rule: Rule) -> Iterator[str]:
     yield f"{rule.id} ({rule.algorithm}{', best effort' if rule.best_effort else ''})"
-    yield f"  holds         {rule.valid_from} to {rule.valid_to or NEVER}"
+    yield f"  holds         from {rule.valid_from} {f'to before {rule.valid_to}' if rule.valid_to else NEVER}"
     for name, text in facts(rule):
         yield f"  {name:13} {text}"
     yield f"  source        {rule.source} ({rule.evidence}, checked {rule.checked})"

@@ -149,4 +149,4 @@ def matches(model: str, globs: tuple[str, ...]) -> bool:
             name = name[at:]
     if name.startswith("claude-"):
         name = name.replace(".", "-")
-    return any(fnmatchcase(name, glob) for glob in globs)
+    return any(fnmatchcase(name, glob.lower()) for glob in globs)

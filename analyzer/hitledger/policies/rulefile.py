@@ -1,6 +1,5 @@
 """Rule files: TOML, one provider a file, shipped in `data/` or given by the user; wrong rows are refused, never guessed."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from importlib import resources
@@ -11,6 +10,8 @@ import msgspec
 
 from hitledger.errors import HitledgerError
 from hitledger.policies.rule import Basis, Invalidation, Lifetime, Minimum, Rule
+from hitledger.policies.rulechecks import faults, hides
+from hitledger.tomlfile import is_schema, tables_of, text_of
 
 SCHEMA = 1
 MAX_FILE_BYTES = 2**20
@@ -20,6 +21,8 @@ Row = TypeVar("Row", Rule, "Inherit")
 
 class RuleFileError(HitledgerError):
     """A rule file that cannot be used. The message names file, row and reason."""
+
+    exit_code = 2
 
 
 class Inherit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,22 +57,21 @@ class RuleFile(msgspec.Struct, frozen=True):
 def parse(text: str, name: str) -> RuleFile:
     """The rows of one TOML file. Raises RuleFileError with file, row and reason."""
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        tables = tables_of(text)
+    except ValueError as error:
         raise RuleFileError(f"{name}: {error}") from error
     for key in tables:
         if key not in TABLES:
             raise RuleFileError(f"{name}: `{key}` is no key of a rule file: {', '.join(sorted(TABLES))} are")
-    if tables.get("schema") != SCHEMA:
+    if not is_schema(tables.get("schema"), SCHEMA):
         raise RuleFileError(f"{name}: schema {tables.get('schema')}, this hitledger reads {SCHEMA}")
     provider = tables.get("provider", "")
     if not isinstance(provider, str) or not provider:
         raise RuleFileError(f'{name}: say whose rules these are: provider = "…"')
-    rules = tuple(
-        msgspec.structs.replace(rule, provider=provider) for rule in _rows(name, "rule", tables.get("rule", ()), Rule)
-    )
+    rules = tuple(_rows(name, "rule", tables.get("rule", ()), Rule))
     for number, rule in enumerate(rules, 1):
         _check(name, number, rule, rules[: number - 1])
+    rules = tuple(msgspec.structs.replace(rule, provider=provider) for rule in rules)
     return RuleFile(name, provider, rules, tuple(_rows(name, "inherit", tables.get("inherit", ()), Inherit)))
 
 
@@ -86,24 +88,15 @@ def _rows(name: str, table: str, rows: Any, kind: type[Row]) -> Iterable[Row]:
 
 def _check(name: str, number: int, rule: Rule, earlier: Sequence[Rule]) -> None:
     place = f"{name}: rule {number} ({rule.id})"
-    if rule.valid_to is not None and rule.valid_to <= rule.valid_from:
-        raise RuleFileError(f"{place}: valid_to is not after valid_from")
-    figures = [rule.max_breakpoints, rule.lookback, rule.block - 1, rule.slots - 1]
-    figures += [row.tokens for row in rule.minimums] + [row.seconds for row in rule.lifetimes]
-    if min(figures) < 0:
-        raise RuleFileError(f"{place}: a negative number, or a block or slots below 1")
-    if rule.default_lifetime and rule.default_lifetime not in {row.id for row in rule.lifetimes}:
-        raise RuleFileError(f"{place}: default_lifetime `{rule.default_lifetime}` is none of its lifetimes")
+    if rule.provider:
+        raise RuleFileError(f"{place}: provider stands once, at the head of the file")
+    for reason in faults(rule):
+        raise RuleFileError(f"{place}: {reason}")
     for other in earlier:
         if other.id == rule.id:
             raise RuleFileError(f"{place}: two rules have this id")
-        same = (other.models, other.apis, other.marked) == (rule.models, rule.apis, rule.marked)
-        if same and _overlap(other, rule):
+        if hides(other, rule):
             raise RuleFileError(f"{place} overlaps {other.id} in time")
-
-
-def _overlap(first: Rule, second: Rule) -> bool:
-    return max(first.valid_from, second.valid_from) < min(first.valid_to or date.max, second.valid_to or date.max)
 
 
 def rules_of(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
@@ -117,8 +110,21 @@ def rules_of(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
         for number, inherit in enumerate(file.inherits, 1):
             if inherit.provider == file.provider or inherit.provider not in own:
                 raise RuleFileError(f"{file.name}: inherit {number}: there are no rules of `{inherit.provider}`")
-            found += _inherited(file.provider, inherit, own[inherit.provider])
+            found += _heirs(f"{file.name}: inherit {number}", file.provider, inherit, own[inherit.provider])
     return tuple(found)
+
+
+def _heirs(place: str, provider: str, inherit: Inherit, rules: Sequence[Rule]) -> list[Rule]:
+    ids = {rule.id for rule in rules}
+    if unknown := [name for name in inherit.only if name not in ids]:
+        raise RuleFileError(f"{place}: `{unknown[0]}` is no rule of {inherit.provider}")
+    heirs = list(_inherited(provider, inherit, rules))
+    if not heirs:
+        raise RuleFileError(f"{place}: {inherit.provider} has no rule between valid_from and valid_to")
+    for rule in heirs:
+        for reason in faults(rule):
+            raise RuleFileError(f"{place} ({rule.id}): {reason}")
+    return heirs
 
 
 def _inherited(provider: str, inherit: Inherit, rules: Sequence[Rule]) -> Iterable[Rule]:
@@ -158,10 +164,7 @@ def shipped_files() -> tuple[RuleFile, ...]:
 def read_rule_file(path: Path) -> RuleFile:
     """A rule file of the user. Raises RuleFileError."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise RuleFileError(f"{path}: larger than {MAX_FILE_BYTES // 1024} KiB")
-        return parse(path.read_text("utf-8"), str(path))
-    except OSError as error:
-        raise RuleFileError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise RuleFileError(f"{path}: not UTF-8") from error
+        text = text_of(path, MAX_FILE_BYTES)
+    except ValueError as error:
+        raise RuleFileError(f"{path}: {error}") from error
+    return parse(text, str(path))
