@@ -19,8 +19,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 
 demo: install
 	mkdir -p out
-	$(BIN)/hitledger audit fixtures/claude-code/real-session --json out/demo.json --html out/demo.html
-	@echo "The page of this audit: out/demo.html"
+	$(BIN)/hitledger audit fixtures/claude-code/real-session --json out/demo.json
+	$(BIN)/hitledger replay fixtures/claude-code/real-session --runs 1 --json out/demo-measured.json
+	$(BIN)/hitledger report out/demo.json --measured out/demo-measured.json --html out/demo.html --quiet
+	@echo "The page of this audit, with the measured column: out/demo.html"
 
 test: install node_modules/axe-core/axe.min.js postgresql chromium
 	$(BIN)/python -m pytest -q
