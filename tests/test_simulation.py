@@ -227,6 +227,14 @@ def test_routing_by_hand() -> None:
         assert outcome.hit_blocks.sum() == found
 
 
+def test_a_system_prompt_that_all_share_does_not_draw_them_to_one_backend() -> None:
+    """One block of 11 is shared: below a tenth. The second request of each session follows its first."""
+    sessions = [[9] + [number] * 10 for number in range(4)]
+    trace = trace_of([*sessions, *sessions])
+    assert assign(trace, 2, Routing.CACHE_AWARE).tolist() == [0, 1, 0, 1] * 2
+    assert set(assign(trace_of([path[:10] for path in sessions]), 2, Routing.CACHE_AWARE).tolist()) == {0}
+
+
 @settings(deadline=None)
 @given(PATHS, st.integers(1, 4), st.sampled_from(Routing))
 def test_every_request_has_one_backend_and_no_split_finds_more(

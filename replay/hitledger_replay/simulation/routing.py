@@ -10,6 +10,8 @@ from hitledger_replay.traces.sessions import sessions
 from hitledger_replay.traces.trace import Trace
 
 Ints = npt.NDArray[np.int64]
+MATCH_SHARE = 0.1
+"""Default of Ray Serve's prefix-aware router (`match_rate_threshold`)."""
 MAX_CELLS = 1 << 31
 """Bytes that the router's index may take: one for each block and backend."""
 
@@ -26,7 +28,9 @@ def assign(trace: Trace, backends: int, routing: Routing) -> Ints:
     """int64[R]: the backend of each request.
 
     STICKY gives a new session the backend with the fewest sessions. CACHE_AWARE remembers all it sent, as a router's
-    prefix index does; among equals it takes the backend that got the fewest tokens.
+    prefix index does. A prefix counts from a tenth of the prompt on: one that everybody shares, such as a system
+    prompt, would draw all requests to one backend. Without one, and among equals, the backend that got the fewest
+    tokens is taken.
     Raises UsageError where that index would not fit in memory.
     """
     if routing is Routing.ROUND_ROBIN:
@@ -51,6 +55,7 @@ def _cache_aware(trace: Trace, backends: int) -> Ints:
     for request in range(trace.num_requests):
         blocks = trace.blocks(request)
         prefixes = np.logical_and.accumulate(sent[:, blocks], axis=1).sum(axis=1)
+        prefixes[prefixes < MATCH_SHARE * len(blocks)] = 0
         backend = min(range(backends), key=lambda b: (-int(prefixes[b]), load[b]))
         chosen[request] = backend
         load[backend] += int(trace.input_tokens[request])
