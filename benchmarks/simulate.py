@@ -5,9 +5,10 @@
     python benchmarks/simulate.py FOLDER --conversations 60 --peer peer/bin/python
 
 Both are whole processes, from start to written result, the best of `--runs`; a second ratio leaves out what each needs
-for a trace of one request (start-up). Hit counts are compared
-at capacities that hold every request: with less room the peer evicts the block it has just inserted and ends short. The peer's C++ backend is compiled before the first timed run. A folder of
-kv-cache-tester conversations is written as one trace in the peer's format first. Nothing here is part of the tests.
+for a trace of one request (start-up). Hit counts are compared at capacities that hold every request: with less room the
+peer evicts the block it has just inserted and ends short. The peer's C++ backend is compiled before the first timed run.
+A folder of kv-cache-tester conversations is written as one trace in the peer's format first. Nothing here is part of the
+tests.
 """
 
 import argparse
