@@ -1,5 +1,7 @@
 """A prefix hit changes nothing: bitwise against a cold run cut at the same place, and the tokens transformers gives."""
 
+import copy
+
 import pytest
 import torch
 
@@ -102,3 +104,23 @@ def test_a_stale_read_is_poison() -> None:
     paged.run_one(Request("1", PROMPT[:64]))
     paged.store.poison([3])
     assert torch.isnan(logits_of(paged.run_one(Request("2", PROMPT)))).any()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("kind", ["llama", "mistral", "gemma2", "deepseek_v3", "gpt_oss"])
+@pytest.mark.parametrize("block_size", [16, 256])
+def test_on_cuda_the_flash_kernel_gives_the_reference_s_answer(kind: str, block_size: int) -> None:
+    """bf16; the hit, a cold run cut at the same place, and the reference back end. Repeats are bitwise equal."""
+    model = copy.deepcopy(random_model(kind)).to("cuda", torch.bfloat16)
+    prompt, hit = random_tokens(600, seed=3), 512
+    options = EngineOptions(100, block_size, keep_logits=True, poison=True)
+    warm = Engine(model, options)
+    warm.run_one(Request("first", prompt[:hit]))
+    result = warm.run_one(Request("second", prompt))
+    cold = Engine(model, options).run_one(Request("cold", prompt, split_at=(hit,)))
+    reference = Engine(model, options, backend=ReferenceAttention()).run_one(Request("r", prompt, split_at=(hit,)))
+    assert result.num_cached_tokens == hit
+    assert torch.equal(logits_of(result), logits_of(cold))
+    scale = logits_of(reference).abs().max().item()
+    torch.testing.assert_close(logits_of(result), logits_of(reference), atol=0.05 * scale, rtol=0)
