@@ -137,6 +137,13 @@ def test_all_of_the_corpus_is_read() -> None:
 # The tree of rows ---------------------------------------------------------------------------------------------------
 
 
+def test_the_last_message_is_known_without_cutting() -> None:
+    for call in of_folder("real-session").calls:
+        known = call.prompt.last_message()
+        back = next((i for i, segment in enumerate(reversed(call.prompt.own), 1) if segment.opens_message), None)
+        assert known == (back or len(call.prompt.own), back is not None)
+
+
 def test_results_of_parallel_calls_stand_behind_the_whole_answer() -> None:
     calls = calls_by_id("parallel-tools")
     assert paths(calls["msg_p1"]) == ["0 text"]

@@ -39,6 +39,16 @@ class EffectivePrompt(Prompt):
         for node in self._nodes:
             yield from (s for s in node.pieces() if not drops or s.kind is not Kind.THINKING)
 
+    def last_message(self) -> tuple[int, bool]:
+        """The last message is the user's: nothing is dropped from it, and the nodes know it without being cut."""
+        count = 0
+        for node in reversed(self._nodes):
+            added, is_whole = node.last_message()
+            count += added
+            if is_whole:
+                return count, True
+        return count, False
+
 
 @dataclass(frozen=True, slots=True)
 class _Turn:

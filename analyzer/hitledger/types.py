@@ -96,6 +96,13 @@ class Prompt:
         """How many of the own segments are thinking."""
         return sum(segment.kind is Kind.THINKING for segment in self.own)
 
+    def last_message(self) -> tuple[int, bool]:
+        """How many of the own segments belong to the last message, and whether its first is among them."""
+        for count, segment in enumerate(reversed(self.own), 1):
+            if segment.opens_message:
+                return count, True
+        return len(self.own), False
+
     def extend(self, own: tuple[Segment, ...]) -> "Prompt":
         """This prompt with more segments behind it."""
         return Prompt(own, self, self.length + len(own))

@@ -40,21 +40,11 @@ def _farthest(view: View) -> int:
     blocks, and missed where it has one.
     """
     *_, from_end = _back_from(view, view.length)
-    last = _last_message(view)
+    last, _ = view.prompt.last_message()
     if last >= view.length:
         return from_end
     *_, from_before = _back_from(view, view.length - last)
     return min(from_end, from_before)
-
-
-def _last_message(view: View) -> int:
-    """Number of segments of the last message."""
-    count = 0
-    for segment in reversed(view.prompt.own):
-        count += 1
-        if segment.opens_message:
-            break
-    return count
 
 
 def _back_from(view: View, position: int) -> Iterator[int]:

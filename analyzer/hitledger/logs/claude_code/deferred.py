@@ -53,6 +53,11 @@ class Rows:
         _, _, _, count, thinking, _ = PLACE.unpack_from(self.places, piece * PLACE.size)
         return count, thinking
 
+    def message(self, piece: Piece) -> tuple[int, bool]:
+        """Number of segments of a row, and whether it opens a message."""
+        _, _, _, count, _, opens = PLACE.unpack_from(self.places, piece * PLACE.size)
+        return count, opens
+
     def segments(self, pieces: Sequence[Piece]) -> list[Segment]:
         """The pieces as segments. Raises HitledgerError where the file is not what it was."""
         found: list[Segment] = []
@@ -85,6 +90,10 @@ class RowsAtOnce:
     def tally(self, piece: Piece) -> tuple[int, int]:
         """Nothing is kept as a place."""
         return 0, 0
+
+    def message(self, piece: Piece) -> tuple[int, bool]:
+        """Nothing is kept as a place."""
+        return 0, False
 
     def segments(self, pieces: Sequence[Piece]) -> list[Segment]:
         """Nothing is kept as a place."""
@@ -131,11 +140,23 @@ class DeferredPrompt(Prompt):
         """How many of the own segments are thinking, known without cutting them."""
         return self._thinking
 
+    def last_message(self) -> tuple[int, bool]:
+        """How many of the own segments belong to the last message, known without cutting them."""
+        count = 0
+        for part in reversed(self._parts):
+            if isinstance(part, Segment):
+                added, opens = 1, part.opens_message
+            else:
+                added, opens = self._rows.message(part)
+            count += added
+            if opens and added:
+                return count, True
+        return count, False
+
     def __getattr__(self, name: str) -> Any:
         """Only called for what is not set yet."""
         if name != "own":
             raise AttributeError(name)
         own = segments_of(self._parts, self._rows)
         object.__setattr__(self, "own", own)
-        object.__setattr__(self, "_parts", ())
         return own
