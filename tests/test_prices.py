@@ -414,6 +414,55 @@ checked = 2026-01-01
             "'late' is not like 01:00-04:00",
             id="no hours",
         ),
+        *(
+            pytest.param(
+                f'schema = 1\n{PRICE.replace("price", "window", 1)}days = ["sun"]\nhours = ["{hours}"]\nfactor = 2\n',
+                f"'{hours}' is not like 01:00-04:00".replace("+", "."),
+                id=hours,
+            )
+            for hours in ("01:00+02:00-04:00", "01:00:30-04:00", "00:00-25:00")
+        ),
+        pytest.param(
+            f'schema = 1\n{PRICE.replace("price", "window", 1)}days = ["sun"]\nhours = ["01:00-02:00"]\nfactor = 2\n'
+            'holidays = "xmas"\n',
+            "window row 1: there are no holidays named 'xmas'",
+            id="no holidays",
+        ),
+        *(
+            pytest.param(
+                f"schema = 1\n{row}{row}", f"{row[2 : row.index(']')]} row 2: overlaps", id=row[2 : row.index("]")]
+            )
+            for row in (
+                PRICE.replace("price", "modifier", 1) + 'tier = "batch"\nfactor = 1\n',
+                PRICE.replace("price", "write", 1) + 'lifetime = "12h"\nof_input = 1\n',
+                PRICE.replace("price", "window", 1) + 'days = ["sun"]\nhours = ["01:00-02:00"]\nfactor = 2\n',
+                PRICE.replace("price", "storage", 1) + "per_mtok_hour = 1\n",
+                PRICE.replace("price", "alias", 1) + 'model = "gpt-5"\n',
+            )
+        ),
+        pytest.param(
+            f"schema = 1\n{PRICE}input = 1\n{PRICE.replace('opus-5', '*-5-5')}input = 2\n",
+            "price row 2: overlaps price row 1",
+            id="patterns that meet",
+        ),
+        pytest.param(
+            "schema = 1\n" + '[[holidays]]\nname = "x"\ndays = []\nknown_to = 2026-01-01\nsource = "s"\n' * 2,
+            "holidays row 2: 'x' is listed twice",
+            id="holidays twice",
+        ),
+        pytest.param(
+            f'schema = 1\n{PRICE.replace("price", "modifier", 1)}tier = ""\nfactor = 2\n', "tier is empty", id="no tier"
+        ),
+        pytest.param(
+            f'schema = 1\n{PRICE}cache_write = {{ "5M" = 2 }}\n', "'5M' is no lifetime like 5m or 1h", id="lifetime"
+        ),
+        pytest.param(
+            f'schema = 1\n{PRICE}cache_write = {{ "5m" = 2, "30m" = 3 }}\n', "are both the default", id="two defaults"
+        ),
+        pytest.param(f"schema = 1\nx = {'9' * 4301}", "line 2 is longer than 4,000 characters", id="long line"),
+        pytest.param("schema = 1\nx = " + "[" * 3000, "nested too deeply", id="nested"),
+        pytest.param("schema = true", "schema must be 1", id="true"),
+        pytest.param("schema = 1\n" + "[[price]]\n" * 1001, "more than 1,000 price rows", id="too many rows"),
         pytest.param('schema = 1\n[[holidays]]\nname = "x"\ndays = ["x"]\n', "days must be a list of days", id="days"),
     ],
 )
@@ -439,6 +488,34 @@ def test_a_file_that_is_missing_or_too_large(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("hitledger.prices.rowfile.MAX_BYTES", 10)
     with pytest.raises(PriceFileError, match="larger than 10 bytes"):
         own_book(tmp_path, OWN)
+
+
+WINDOW = PRICE.replace("price", "window", 1).replace("anthropic", "deepseek").replace("claude-opus-5*", "deepseek-v4*")
+
+
+@pytest.mark.parametrize(
+    ("hours", "clock", "input_rate"),
+    [
+        ("01:10-04:20", "01:09", "0.3"),
+        ("01:10-04:20", "01:10", "0.9"),
+        ("01:10-04:20", "04:19", "0.9"),
+        ("01:10-04:20", "04:20", "0.3"),
+        ("20:00-24:00", "23:59", "0.9"),
+        ("20:00-24:00", "00:00", "0.3"),
+    ],
+)
+def test_the_users_hours_replace_ours_to_the_minute(
+    tmp_path: Path, hours: str, clock: str, input_rate: str, book: PriceBook
+) -> None:
+    """Off-peak is the shipped price; the user's window trebles it where ours would double it."""
+    row = f'{WINDOW}days = ["mon"]\nhours = ["{hours}"]\nfactor = 3\n'
+    mine = own_book(tmp_path, f"schema = 1\n{row}")
+    monday, off_peak = "2026-11-23", at("2026-11-23T12:00")
+    mine.rates("deepseek-v4-flash", "deepseek", at(f"{monday}T01:00"))  # an answer of another minute is not given again
+    mine.rates("deepseek-v4-flash", "deepseek", at(f"{monday}T23:00"))
+    base = book.rates("deepseek-v4-flash", "deepseek", off_peak).input
+    found = mine.rates("deepseek-v4-flash", "deepseek", at(f"{monday}T{clock}")).input
+    assert found / base == Decimal(input_rate) / Decimal("0.3")
 
 
 # LiteLLM's table

@@ -23,7 +23,8 @@ def faults(rule: Rule) -> Iterator[str]:
         yield f"similarity {rule.similarity} is not from 0 to 1"
     if sorted(rule.order) != sorted(Tier):
         yield f"order names each of {', '.join(Tier)} once"
-    globs = (rule.models, rule.within, *(row.models for row in (*rule.minimums, *rule.read)))
+    globs = [rule.models, rule.within]
+    globs += [row.models for row in rule.minimums] + [row.models for row in rule.read]
     if not all(row and all(row) for row in globs):
         yield "models names at least one model"
     yield from _faults_of_lifetimes(rule)

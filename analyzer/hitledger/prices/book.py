@@ -5,8 +5,9 @@ a multiple of the input rate prices. Nothing has a default price: what is not kn
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
@@ -15,7 +16,7 @@ from pathlib import Path
 from hitledger.prices.litellm_json import is_litellm, read_litellm
 from hitledger.prices.names import WHOLE_NAMES, tier_in_name
 from hitledger.prices.rates import PriceKey, Rates, UnknownPrice
-from hitledger.prices.rowfile import parse_price_file, read_price_file
+from hitledger.prices.rowfile import PriceFileError, parse_price_file, read_price_file
 from hitledger.prices.rows import PriceFile, Scope
 from hitledger.prices.snapshot import ListedModel, PriceList, bundled_list
 from hitledger.prices.working import Working
@@ -24,8 +25,19 @@ from hitledger.prices.working import Working
 @cache
 def shipped_rows() -> PriceFile:
     """`overrides.toml` of this package."""
-    data = (files("hitledger") / "prices" / "overrides.toml").read_bytes()
-    return parse_price_file(data, "overrides.toml", own=False)
+    text = (files("hitledger") / "prices" / "overrides.toml").read_text("utf-8")
+    return parse_price_file(text, "overrides.toml", own=False)
+
+
+# Tier, how many of the days have passed, day and how many of its times have (where there are any), of the steps.
+_Place = tuple[str, int, tuple[int, ...], int]
+
+
+def _refuse_unknown_holidays(known: Sequence[PriceFile]) -> None:
+    names = {row.name for file in known for row in file.holidays}
+    for row in (row for file in known for row in file.windows):
+        if row.holidays and row.holidays not in names:
+            raise PriceFileError(f"{row.scope.where}: there are no holidays named {row.holidays!r:.80}")
 
 
 @dataclass(slots=True)
@@ -37,8 +49,8 @@ class _Subject:
     files: tuple[PriceFile, ...]
     steps: tuple[int, ...]  # prompt lengths at which a price changes, ascending
     days: tuple[int, ...]  # days on which a price changes, as ordinals, ascending
-    has_hours: bool  # whether prices change within a day, on half hours
-    answers: dict[tuple[str, int, int, int], Rates | UnknownPrice] = field(default_factory=dict)
+    times: tuple[time, ...]  # of the day (UTC) at which a price changes, ascending
+    answers: dict[_Place, Rates | UnknownPrice] = field(default_factory=dict)
 
 
 class PriceBook:
@@ -52,6 +64,7 @@ class PriceBook:
             else (read_litellm(overrides) if is_litellm(overrides) else read_price_file(overrides),)
         )
         self._files: tuple[PriceFile, ...] = (shipped_rows(), *own)
+        _refuse_unknown_holidays(self._files)
         self._subjects: dict[tuple[str, str], _Subject] = {}
 
     def rates(self, model: str, provider: str, at: datetime | None, tier: str = "", prompt_tokens: int = 0) -> Rates:
@@ -71,8 +84,8 @@ class PriceBook:
             at = at.astimezone(UTC)
         subject = self._subjects.get((model, provider)) or self._subject(model, provider)
         day = at.toordinal()
-        half_hour = (day * 24 + at.hour) * 2 + at.minute // 30 if subject.has_hours else 0
-        place = (tier, bisect_right(subject.days, day), half_hour, bisect_left(subject.steps, prompt_tokens))
+        hours = (day, bisect_right(subject.times, at.time())) if subject.times else ()
+        place = (tier, bisect_right(subject.days, day), hours, bisect_left(subject.steps, prompt_tokens))
         found = subject.answers.get(place)
         if found is None:
             parts = dict.fromkeys((*tier.split("+"), subject.tier))
@@ -121,13 +134,14 @@ class PriceBook:
         listed = self._list.find(model, provider) if model and provider else None
         steps = {row.above for file in narrowed for row in file.prices if row.above}
         days = {day for file in narrowed for day in file.days()}
-        has_hours = any(file.windows for file in narrowed)
+        spans = [span for file in narrowed for row in file.windows for span in row.hours]
         if listed is not None:
             steps |= listed.steps
             days |= listed.days
-            has_hours |= any(price.hours for price in listed.prices)
+            spans += [price.hours for price in listed.prices if price.hours is not None]
         ordinals = tuple(sorted(day.toordinal() for day in days))
-        return _Subject(listed, tier, narrowed, tuple(sorted(steps)), ordinals, has_hours)
+        times = tuple(sorted({moment for span in spans for moment in span}))
+        return _Subject(listed, tier, narrowed, tuple(sorted(steps)), ordinals, times)
 
     def _work_out(self, key: PriceKey, subject: _Subject, band: int) -> Rates | UnknownPrice:
         if not key.model or not key.provider:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hitledger.prices.rowfile import PriceFileError
 from hitledger.prices.rows import PriceFile, PriceRow, Scope
+from hitledger.tomlfile import text_of
 
 MAX_BYTES = 50_000_000
 PROVIDERS = {
@@ -42,12 +43,11 @@ def is_litellm(path: Path) -> bool:
 def read_litellm(path: Path) -> PriceFile:
     """Rows of a LiteLLM table, whole or reduced. Raises PriceFileError."""
     try:
-        data = path.read_bytes()
-        if len(data) > MAX_BYTES:
-            raise PriceFileError(f"{path}: larger than {MAX_BYTES} bytes")
-        table = json.loads(data, parse_float=Decimal)
-    except OSError as error:
-        raise PriceFileError(f"{path}: cannot be read: {error.strerror}") from error
+        text = text_of(path, MAX_BYTES)
+    except ValueError as error:
+        raise PriceFileError(f"{path}: {error}") from error
+    try:
+        table = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         raise PriceFileError(f"{path}: not JSON: {error}") from error
     if not isinstance(table, dict):

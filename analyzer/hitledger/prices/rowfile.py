@@ -1,14 +1,14 @@
 """Reading a prices file (TOML, schema in docs/prices.md). Whatever is wrong with it is said with file, row and reason."""
 
-import tomllib
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hitledger.errors import HitledgerError
+from hitledger.prices.overlaps import overlaps
 from hitledger.prices.rates import DEFAULT_LIFETIMES
 from hitledger.prices.rows import (
     AliasRow,
@@ -21,12 +21,17 @@ from hitledger.prices.rows import (
     WindowRow,
     WriteRow,
 )
+from hitledger.tomlfile import is_schema, tables_of, text_of
 
 SCHEMA = 1
 MAX_BYTES = 5_000_000
+MAX_ROWS = 1_000  # of one table: each is compared with every other
 MAX_NUMBER = 1_000_000  # USD per million tokens; more is a mistake
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 CLASSES: tuple[str, ...] = ("input", "cache_read", "output")
+KINDS: Mapping[type, str] = {date: "day like 2026-10-07", int: "whole number", str: "text"}
+LIFETIME = re.compile(r"[1-9]\d{0,3}[mh]")
+MIDNIGHT = "24:00"
 EVIDENCE = ("official", "third-party", "inferred", "remembered")
 
 Row = TypeVar("Row")
@@ -59,7 +64,7 @@ class Fields:
             return default
         value = self.raw.pop(key)
         if type(value) is not kind:
-            raise self.error(f"{key} = {value!r} is not a {'day like 2026-10-07' if kind is date else kind.__name__}")
+            raise self.error(f"{key} = {value!r:.80} is not a {KINDS[kind]}")
         return value
 
     def names(self, key: str) -> tuple[str, ...]:
@@ -84,7 +89,7 @@ class Fields:
         except InvalidOperation:
             number = None
         if number is None or not number.is_finite() or not 0 <= number <= MAX_NUMBER:
-            raise self.error(f"{key} = {value!r} is not a number from 0 to {MAX_NUMBER}")
+            raise self.error(f"{key} = {value!r:.80} is not a number from 0 to {MAX_NUMBER}")
         return number
 
     def done(self) -> None:
@@ -117,35 +122,34 @@ class Fields:
 def read_price_file(path: Path) -> PriceFile:
     """The user's file. Raises PriceFileError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PriceFileError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(data) > MAX_BYTES:
-        raise PriceFileError(f"{path}: larger than {MAX_BYTES} bytes; reduce it to the models you use")
-    return parse_price_file(data, str(path), own=True)
+        text = text_of(path, MAX_BYTES)
+    except ValueError as error:
+        raise PriceFileError(f"{path}: {error}") from error
+    return parse_price_file(text, str(path), own=True)
 
 
-def parse_price_file(data: bytes, name: str, *, own: bool) -> PriceFile:
-    """Rows of a file's bytes. `own`: the user's file, not the one shipped. Raises PriceFileError."""
+def parse_price_file(text: str, name: str, *, own: bool) -> PriceFile:
+    """Rows of a file's text. `own`: the user's file, not the one shipped. Raises PriceFileError."""
     try:
-        table = tomllib.loads(data.decode(), parse_float=Decimal)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PriceFileError(f"{name}: not TOML: {error}") from error
-    if table.pop("schema", None) != SCHEMA:
+        table = tables_of(text, Decimal)
+    except ValueError as error:
+        raise PriceFileError(f"{name}: {error}") from error
+    if not is_schema(table.pop("schema", None), SCHEMA):
         raise PriceFileError(f"{name}: schema must be {SCHEMA}")
 
     def rows(key: str, build: Callable[[Fields], Row]) -> tuple[Row, ...]:
         listed = table.pop(key, [])
         if not isinstance(listed, list):
             raise PriceFileError(f"{name}: write [[{key}]], with two brackets")
+        if len(listed) > MAX_ROWS:
+            raise PriceFileError(f"{name}: more than {MAX_ROWS:,} {key} rows; reduce it to the models you use")
         return tuple(_complete(Fields(f"{name}: {key} row {n}", raw), build) for n, raw in enumerate(listed, 1))
 
     found = PriceFile(
         name,
         prices=rows("price", lambda fields: _price(fields, own)),
-        modifiers=rows("modifier", lambda f: ModifierRow(f.scope(own), f.take("tier", str), f.number("factor"))),
-        writes=rows("write", lambda f: WriteRow(f.scope(own), f.take("lifetime", str), f.number("of_input"))),
+        modifiers=rows("modifier", lambda fields: _modifier(fields, own)),
+        writes=rows("write", lambda fields: _write(fields, own)),
         windows=rows("window", lambda fields: _window(fields, own)),
         storage=rows("storage", lambda f: StorageRow(f.scope(own), f.number("per_mtok_hour"))),
         aliases=rows("alias", lambda f: AliasRow(f.scope(own), f.take("model", str))),
@@ -153,7 +157,7 @@ def parse_price_file(data: bytes, name: str, *, own: bool) -> PriceFile:
     )
     if table:
         raise PriceFileError(f"{name}: wrong table {next(iter(table))!r}")
-    _refuse_overlaps(found.prices)
+    _refuse_overlaps(found)
     return found
 
 
@@ -170,14 +174,34 @@ def _price(fields: Fields, own: bool) -> PriceRow:
     lifetimes = writes if isinstance(writes, dict) else {"": writes}
     inner = Fields(f"{fields.where}, cache_write", lifetimes)
     for lifetime in tuple(lifetimes):
-        name = "" if lifetime in DEFAULT_LIFETIMES else lifetime
+        name = "" if lifetime in DEFAULT_LIFETIMES else _lifetime(inner, lifetime)
         rates.append((f"cache_write:{name}", inner.number(lifetime)))
+    if len(dict(rates)) < len(rates):
+        raise inner.error("5m and 30m are both the default lifetime: give one")
     if not rates:
         raise fields.error("gives no rate")
     above = fields.take("above", int, 0)
     if above < 0:
         raise fields.error(f"above = {above} is negative")
     return PriceRow(scope, tuple(rates), fields.take("tier", str, ""), above)
+
+
+def _lifetime(fields: Fields, text: str) -> str:
+    if LIFETIME.fullmatch(text) is None:
+        raise fields.error(f"{text!r:.80} is no lifetime like 5m or 1h")
+    return text
+
+
+def _write(fields: Fields, own: bool) -> WriteRow:
+    lifetime = _lifetime(fields, fields.take("lifetime", str))
+    return WriteRow(fields.scope(own), lifetime, fields.number("of_input"))
+
+
+def _modifier(fields: Fields, own: bool) -> ModifierRow:
+    tier = fields.take("tier", str)
+    if not tier:
+        raise fields.error("tier is empty: a row for the standard price is a price row")
+    return ModifierRow(fields.scope(own), tier, fields.number("factor"))
 
 
 def _window(fields: Fields, own: bool) -> WindowRow:
@@ -192,12 +216,17 @@ def _window(fields: Fields, own: bool) -> WindowRow:
 
 def _hours(fields: Fields, span: str) -> tuple[time, time]:
     try:
-        start, end = (time.fromisoformat(part) for part in span.split("-"))
+        start, end = (_clock(part) for part in span.split("-"))
     except ValueError:
-        raise fields.error(f"hours: {span!r} is not like 01:00-04:00") from None
+        raise fields.error(f"hours: {span!r:.80} is not like 01:00-04:00") from None
     if end <= start:
         raise fields.error(f"hours: {span!r} ends before it starts; write two spans")
     return start, end
+
+
+def _clock(text: str) -> time:
+    """A time like 01:00, in UTC; 24:00 is the end of the day. Raises ValueError."""
+    return time.max if text == MIDNIGHT else datetime.strptime(text, "%H:%M").time()
 
 
 def _holidays(fields: Fields) -> HolidayRow:
@@ -209,21 +238,10 @@ def _holidays(fields: Fields) -> HolidayRow:
     )
 
 
-def _refuse_overlaps(rows: Iterable[PriceRow]) -> None:
-    """Two rows of one file must not price the same class of the same model at the same time."""
-    seen: list[PriceRow] = []
-    for row in rows:
-        for other in seen:
-            if row.tier == other.tier and row.above == other.above and _overlap(row, other):
-                raise PriceFileError(f"{row.scope.where}: overlaps {other.scope.where.rpartition(': ')[2]}")
-        seen.append(row)
-
-
-def _overlap(row: PriceRow, other: PriceRow) -> bool:
-    mine, theirs = row.scope, other.scope
-    if not set(mine.providers) & set(theirs.providers) or not {n for n, _ in row.rates} & {n for n, _ in other.rates}:
-        return False
-    if not any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in mine.models for b in theirs.models):
-        return False
-    starts = max(mine.valid_from or date.min, theirs.valid_from or date.min)
-    return starts < min(mine.valid_to or date.max, theirs.valid_to or date.max)
+def _refuse_overlaps(file: PriceFile) -> None:
+    for earlier, later in overlaps(file):
+        raise PriceFileError(f"{later.where}: overlaps {earlier.where.rpartition(': ')[2]}")
+    names = [row.name for row in file.holidays]
+    for number, name in enumerate(names, 1):
+        if name in names[: number - 1]:
+            raise PriceFileError(f"{file.name}: holidays row {number}: {name!r} is listed twice")

@@ -24,13 +24,12 @@ class Working:
 
     def rates(self, above: int) -> Rates:
         """The answer for prompts of more than `above` tokens. Raises UnknownPrice."""
-        windows = [row for file in self.files for row in file.windows]
-        self._take_list(use_its_windows=not windows)
+        self._take_list(use_its_windows=not any(file.windows for file in self.files))
         self._take_rows("", above)
         if "input" not in self.rate:
             raise self._unknown("the price list does not have it")
         self._take_tiers(tuple(filter(None, self.key.tier.split("+"))), above)
-        for row in windows:
+        for row in self._windows():
             self._take_window(row)
         self._complete_writes()
         return self._answer(above)
@@ -97,9 +96,12 @@ class Working:
             if theirs.get(name) and name in self.rate:
                 self.rate[name] *= rate / theirs[name]
 
+    def _windows(self) -> list[WindowRow]:
+        """Windows of the day. The user's replace ours: both would multiply."""
+        held = [row for file in self.files for row in file.windows if row.scope.holds(self.day)]
+        return [row for row in held if row.scope.own] or held
+
     def _take_window(self, row: WindowRow) -> None:
-        if not row.scope.holds(self.day):
-            return
         named = [h for file in self.files for h in file.holidays if h.name == row.holidays]
         if row.open(self.at, frozenset(day for h in named for day in h.days)):
             self._multiply(row.factor, row.scope)
