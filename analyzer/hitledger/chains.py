@@ -5,15 +5,16 @@ The second step, which earlier call left the longest readable prefix under the s
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
 import orjson
 
+from hitledger.continuation import goes_on, head_of, messages_of, repeats_history, same_head
 from hitledger.segments import digest_of
-from hitledger.types import Call, Evidence, Kind, Prompt, Segment, Tier
+from hitledger.types import Call, Evidence, Kind, Prompt, Segment
 
 CANDIDATES = 64  # how far back a call that extends none of the latest ones is searched for
 ID_KEYS = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"})
@@ -36,6 +37,8 @@ class _Agent:
     calls: list[int] = field(default_factory=list)
     prompts: dict[Prompt, int] = field(default_factory=dict)  # transcripts: whose prompt it is
     bags: dict[int, Counter[bytes]] = field(default_factory=dict)
+    heads: dict[int, frozenset[bytes]] = field(default_factory=dict)
+    summarised: bool = False  # its latest call was a side request over the whole history
 
 
 class Chains:
@@ -56,6 +59,7 @@ class Chains:
         predecessor, side = self._predecessor(call, agent)
         if call.status < 400:
             agent.calls.append(index)
+            agent.summarised = side and predecessor is not None
             if call.prompt.base is not None:
                 agent.prompts[call.prompt] = index
         return Link(call, index, number, predecessor, side)
@@ -66,18 +70,39 @@ class Chains:
         latest = agent.calls[-1]
         if call.prompt.base is not None:
             return self._extended(call, agent, latest), False
-        if call.evidence is Evidence.USAGE_ONLY or extends(self._calls[latest], call):
+        if call.evidence is Evidence.USAGE_ONLY:
             return latest, False
-        best = self._best_overlap(call, agent)
+        head = head_of(call)
+        if extends(self._calls[latest], call) and self._head(latest, agent) == head:
+            return latest, False
+        best = self._best_overlap(call, agent, head)
         if best is not None:
-            return best, False
+            return (None if self._is_aside(call, best, agent, head) else best), False
         if call.evidence is not Evidence.EXACT or not len(call.prompt):
             return latest, False
-        same_head = next((i for i in self._recent(agent) if _same_head(self._calls[i], call)), None)
-        if same_head is not None:
-            return same_head, False
-        continued = _repeats_history(call, (self._calls[i] for i in self._recent(agent)))
-        return (latest, True) if continued or call.purpose == "compaction" else (None, True)
+        return self._with_nothing_shared(call, agent, head)
+
+    def _with_nothing_shared(self, call: Call, agent: _Agent, head: frozenset[bytes]) -> tuple[int | None, bool]:
+        """Under the same tools and system: a compacted history, or another conversation. Else a side request."""
+        known = next((i for i in self._recent(agent) if same_head(self._head(i, agent), head)), None)
+        if known is not None:
+            return (known, False) if agent.summarised or goes_on(self._calls[known], call) else (None, False)
+        over_history = call.purpose == "compaction" or repeats_history(
+            call, (self._calls[i] for i in self._recent(agent))
+        )
+        return (agent.calls[-1], True) if over_history else (None, True)
+
+    def _is_aside(self, call: Call, best: int, agent: _Agent, head: frozenset[bytes]) -> bool:
+        """A request under other tools and system that adds nothing to the conversation: a title, a topic check."""
+        if call.evidence is not Evidence.EXACT or self._head(best, agent) & head:
+            return False
+        return not head >= self._head(best, agent) and len(messages_of(call)) <= len(messages_of(self._calls[best]))
+
+    def _head(self, index: int, agent: _Agent) -> frozenset[bytes]:
+        found = agent.heads.get(index)
+        if found is None:
+            found = agent.heads[index] = head_of(self._calls[index])
+        return found
 
     def _extended(self, call: Call, agent: _Agent, latest: int) -> int:
         """A transcript's prompt holds the one that it extends; one that was begun anew follows the latest call."""
@@ -87,21 +112,22 @@ class Chains:
                 return found
         return latest
 
-    def _best_overlap(self, call: Call, agent: _Agent) -> int | None:
+    def _best_overlap(self, call: Call, agent: _Agent, head: frozenset[bytes]) -> int | None:
         """The call most of whose messages are in this one: shared minus missing.
 
-        On a tie a shorter call comes before one as long as this one (a side question), then the one sharing more.
+        On a tie one under the same tools and system comes first, then a shorter call before one as long as this one
+        (a side question), then the one sharing more.
         """
         own = message_bag(call)
         length = own.total()
-        best: tuple[int, bool, int, int] | None = None
+        best: tuple[int, bool, bool, int, int] | None = None
         for index in self._recent(agent):
             bag = agent.bags.get(index)
             if bag is None:
                 bag = agent.bags[index] = message_bag(self._calls[index])
             shared = (bag & own).total()
             total = bag.total()
-            rank = (2 * shared - total, total < length, shared, index)
+            rank = (2 * shared - total, self._head(index, agent) == head, total < length, shared, index)
             if shared and (best is None or rank > best):
                 best = rank
         return None if best is None else best[-1]
@@ -114,11 +140,6 @@ def extends(earlier: Call, later: Call) -> bool:
     """Whether all messages of the earlier call stand, in order, at the head of the later one's."""
     old, new = messages_of(earlier), messages_of(later)
     return bool(old) and len(old) < len(new) and all(a.digest == b.digest for a, b in zip(old, new, strict=False))
-
-
-def messages_of(call: Call) -> tuple[Segment, ...]:
-    """The segments of the messages tier."""
-    return tuple(segment for segment in call.prompt.segments() if segment.tier is Tier.MESSAGES)
 
 
 def message_bag(call: Call) -> Counter[bytes]:
@@ -153,20 +174,3 @@ def without_ids(value: object) -> object:
         except orjson.JSONDecodeError:
             return value
     return value
-
-
-def _same_head(earlier: Call, later: Call) -> bool:
-    """Whether tools and system, as far as there are any, are mostly the same."""
-    old = {segment.digest for segment in earlier.prompt.segments() if segment.tier is not Tier.MESSAGES}
-    new = {segment.digest for segment in later.prompt.segments() if segment.tier is not Tier.MESSAGES}
-    return bool(old) and 2 * len(old & new) >= max(len(old), len(new))
-
-
-def _repeats_history(call: Call, earlier: Iterable[Call]) -> bool:
-    """Whether a text of some length from an earlier conversation stands inside one of this call's texts."""
-    whole = "\n".join(segment.text or "" for segment in messages_of(call))
-    for other in earlier:
-        texts = [s.text for s in messages_of(other) if s.text and s.kind is Kind.TEXT and len(s.text) >= 40]
-        if texts and sum(text.strip() in whole for text in texts) * 2 >= len(texts):
-            return True
-    return False

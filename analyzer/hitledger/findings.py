@@ -11,8 +11,9 @@ from hitledger.expect import Expectation, lifetime_of
 from hitledger.lifetimes import seconds_of
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.rules import Rules
+from hitledger.prefix import common_segments
 from hitledger.results import Finding
-from hitledger.types import Call, Evidence
+from hitledger.types import Call, Evidence, Tier
 
 
 def findings_of(
@@ -26,6 +27,7 @@ def findings_of(
         found += [(link, diagnosis) for diagnosis in _of_call(link.call, expectations[link.index], rules)]
     found += _without_marks(links, expectations)
     found += _never_read(links, expectations)
+    found += _standing_marks(links, expectations)
     found += _downgrades(links)
     return tuple(
         Finding(
@@ -73,7 +75,43 @@ def _without_marks(
             yield link, Diagnosis("breakpoint.missing", Confidence.LIKELY, "messages", note)
 
 
+def _standing_marks(
+    links: Sequence[Link], expectations: Sequence[Expectation | None]
+) -> Iterator[tuple[Link, Diagnosis]]:
+    """The last mark stands still while what is behind it grows: the read stays where it was, all else is paid again.
+
+    One finding a chain, at the call that sends again what two calls before it had sent behind the same mark.
+    """
+    still: dict[int, int] = {}  # calls in a row whose last mark stands where the predecessor's stood
+    for link in links:
+        before = expectations[link.predecessor] if link.predecessor is not None else None
+        behind = _behind_standing_mark(before, expectations[link.index])
+        if link.predecessor is None or behind is None:
+            continue
+        still[link.index] = still.get(link.predecessor, 0) + 1
+        if still[link.index] == STILL_BEFORE_JUDGED:
+            mark = marked(link.call)[-1]
+            cause = "breakpoint.frozen" if mark.tier is Tier.MESSAGES else "breakpoint.missing"
+            note = f"about {behind:,} tokens behind the last mark were sent before and are paid in full at each request"
+            yield link, Diagnosis(cause, Confidence.LIKELY, mark.path, note)
+
+
+def _behind_standing_mark(before: Expectation | None, now: Expectation | None) -> int | None:
+    """Tokens behind the last mark that both calls sent; None where the mark moved on or they are too few to cache."""
+    if before is None or now is None or not before.view.marks or not now.view.marks:
+        return None
+    if now.rule.algorithm is not Algorithm.BREAKPOINTS or now.view.call.evidence is not Evidence.EXACT:
+        return None
+    position = now.view.marks[-1].position
+    if before.view.marks[-1].position != position or before.view.length >= now.view.length:
+        return None
+    shared = common_segments(before.view.prompt, now.view.prompt)
+    behind = now.view.tokens_at(max(shared, position)) - now.view.tokens_at(position)
+    return behind if behind >= now.rule.minimum(now.view.call.model) else None
+
+
 WRITES_BEFORE_JUDGED = 3
+STILL_BEFORE_JUDGED = 2
 
 
 def _never_read(links: Sequence[Link], expectations: Sequence[Expectation | None]) -> Iterator[tuple[Link, Diagnosis]]:

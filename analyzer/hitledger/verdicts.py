@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import msgspec
 
+from hitledger.branches import left_in_front
 from hitledger.causes.case import Case, Confidence, Diagnosis, changes
 from hitledger.causes.decide import UNEXPLAINED, decide
 from hitledger.causes.rendering import Rerender, compare
 from hitledger.causes.timing import fanned_out
 from hitledger.chains import Link
+from hitledger.continuation import branches
 from hitledger.errors import UsageError
 from hitledger.expect import Expectation, lifetime_of
 from hitledger.policies.cache import Obstacle
@@ -96,6 +98,9 @@ class Judge:
         readable = left_by(before, self.expectations[link.predecessor])
         if readable is None:
             return Verdict(None, read, gap_seconds=self._gap(link))
+        earlier = self.expectations[link.predecessor]
+        if earlier is not None and expectation is not None and branches(before, link.call):
+            readable = min(readable, left_in_front(earlier, expectation))
         rerender = compare(before, link.call, self.counter) if holds_generated(before) else None
         if rerender is not None:
             readable, read = rerender.held, rerender.common

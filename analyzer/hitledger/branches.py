@@ -1,0 +1,20 @@
+"""What a call left readable for another one that branches off in front of its end."""
+
+from hitledger.expect import Expectation
+from hitledger.policies.marked import written_marks
+from hitledger.policies.rule import Algorithm
+from hitledger.prefix import common_segments
+
+MARKED = (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS)
+
+
+def left_in_front(before: Expectation, now: Expectation) -> int:
+    """Tokens of the longest entry that ends within what the two prompts share, whatever time and parameters say."""
+    view = before.view
+    shared = common_segments(view.prompt, now.view.prompt)
+    if before.rule.algorithm not in MARKED:
+        return view.tokens_at(shared) // before.rule.block * before.rule.block
+    ends = [mark.position for mark in written_marks(view) if mark.position <= shared]
+    written = view.tokens_at(max(ends, default=0))
+    read = before.forecast.read if 0 < before.forecast.position <= shared else 0
+    return max(written, read)
