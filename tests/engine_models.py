@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
+torch.set_num_threads(1)  # these models are too small for two, which only wait for each other on a busy machine
+
 VOCABULARY = 256
 BASE = {
     "vocab_size": VOCABULARY,

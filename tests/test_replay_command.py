@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from hitledger.measurement import load
 from hitledger_replay.models import command as models_command
@@ -12,6 +13,7 @@ from hitledger_replay.models import smollm2
 from hitledger_replay.sessions import replay as replay_module
 from hitledger_reports import cli
 
+torch.set_num_threads(1)
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SCENARIO = str(FIXTURES / "scenarios/03-mcp-tools-reordered.json")
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 from hitledger.audit import with_unique_ids
 from hitledger.logs.read import read_logs
@@ -23,6 +24,7 @@ from hitledger_replay.sessions.provider_policy import ProviderPolicy, parse_poli
 from hitledger_replay.sessions.render import PromptRenderer, Target
 from hitledger_replay.sessions.replay import replay_calls
 
+torch.set_num_threads(1)
 SCENARIOS = {
     path.stem[:2]: path for path in sorted((Path(__file__).parent.parent / "fixtures/scenarios").glob("*.json"))
 }
