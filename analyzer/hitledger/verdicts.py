@@ -109,6 +109,8 @@ class Judge:
             return Verdict(readable, read, gap_seconds=self._gap(link))
         rebilled = rebilled_of(link.call, lost, read)
         if not self.min_loss.reached(lost, readable):
+            if unreported(link.call):  # a small difference of two estimates is no loss
+                return Verdict(readable, read, gap_seconds=self._gap(link))
             return Verdict(readable, read, lost, rebilled, gap_seconds=self._gap(link))
         return self._diagnosed(link, before, readable, read, rerender)
 
@@ -166,7 +168,8 @@ class Judge:
             prompt=new,
             difference=difference,
             effective=effective,
-            boundary=boundary_of(earlier, old),
+            # Where this call branches off, what differs is another question and no edit.
+            boundary=difference.index if branches(before, call) else boundary_of(earlier, old),
             parameters=changes(before.parameters, call.parameters),
             route=changes(before.route, call.route),
             readable_before=readable,
@@ -185,8 +188,12 @@ class Judge:
 
 def call_without_evidence(call: Call, diagnosis: Diagnosis) -> bool:
     """Nothing was reported, so only what the request itself shows can be called a break."""
-    unreported = call.usage is None or call.usage.cache_read_tokens is None
-    return unreported and diagnosis.confidence is Confidence.POSSIBLE
+    return unreported(call) and diagnosis.confidence is Confidence.POSSIBLE
+
+
+def unreported(call: Call) -> bool:
+    """Whether the log does not say what was read."""
+    return call.usage is None or call.usage.cache_read_tokens is None
 
 
 def ordered(call: Call, expectation: Expectation | None) -> Prompt:

@@ -6,9 +6,11 @@ from hitledger.prefix import APPEND_ONLY
 
 
 def expired(case: Case) -> Diagnosis | None:
-    """The gap from start to start is longer than the lifetime."""
+    """The gap from start to start is longer than the lifetime, and no other call kept the entry alive meanwhile."""
     gap, lifetime = case.gap_seconds, case.ttl_seconds
     if gap is None or lifetime is None or gap <= lifetime:
+        return None
+    if case.expectation is not None and case.expectation.forecast.read >= case.readable_before:
         return None
     certain = case.rule is not None and not case.rule.best_effort and "start_estimated" not in case.call.notes
     note = f"{gap:,.0f} s since the last use, lifetime {lifetime:,} s"
