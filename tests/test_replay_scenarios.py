@@ -16,6 +16,7 @@ from hitledger.measurement import CallMeasurement, Measurement, UnreplayedCall, 
 from hitledger.types import Call
 from hitledger_replay.blockhash import CacheIdentity
 from hitledger_replay.models.tiny import VOCABULARY_SIZE, ShippedTokenizer
+from hitledger_replay.sessions.demand import survey
 from hitledger_replay.sessions.loop import SessionReplay
 from hitledger_replay.sessions.options import Mode, ReplayOptions
 from hitledger_replay.sessions.plan import PlannedCall, ReplayPlan
@@ -25,9 +26,8 @@ from hitledger_replay.sessions.render import PromptRenderer, Target
 from hitledger_replay.sessions.replay import replay_calls
 
 torch.set_num_threads(1)
-SCENARIOS = {
-    path.stem[:2]: path for path in sorted((Path(__file__).parent.parent / "fixtures/scenarios").glob("*.json"))
-}
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+SCENARIOS = {path.stem[:2]: path for path in sorted((FIXTURES / "scenarios").glob("*.json"))}
 SIZE = 16
 # number of the scenario -> calls (from 0) that lose tokens on an engine, whatever the provider
 BROKEN = {
@@ -91,6 +91,40 @@ def test_a_provider_s_policy_adds_what_only_a_provider_loses(number: str) -> Non
 def test_refused_calls_are_skipped_and_said() -> None:
     skipped = [row for row in replayed("32") if isinstance(row, UnreplayedCall)]
     assert [row.reason for row in skipped] == ["refused with status 400"]
+
+
+@pytest.mark.parametrize(
+    "folder", ["claude-code", "codex", "cline", "pi", "gemini-cli", "lmcache", "atif", "bodies", "vcr"]
+)
+def test_recorded_sessions_of_every_kind_reuse_what_the_rule_says(folder: str) -> None:
+    calls = tuple(with_unique_ids(read_logs([str(FIXTURES / folder)]).calls()))
+    renderer = PromptRenderer(Target(ShippedTokenizer(), VOCABULARY_SIZE, None, {}))
+    plan = ReplayPlan(calls, renderer, VOCABULARY_SIZE)
+    engine = PlanEngine(survey(plan, SIZE, None).num_blocks, SIZE, CacheIdentity("m"))
+    rows = [row for row in SessionReplay(engine).run(plan, lambda call_id: None) if isinstance(row, CallMeasurement)]
+    assert rows
+    assert engine.cache.stats.num_evictions == 0
+    for row in rows:
+        assert row.expected_cached_tokens == row.measured_cached_tokens
+        assert sum(row.reasons.values()) == row.prompt_tokens - row.measured_cached_tokens
+
+
+def test_stand_ins_of_a_real_session_reuse_what_the_provider_reported() -> None:
+    """Sixty calls of Claude Code: the tokens differ, the lengths do not, so reuse is the reported one less a part block."""
+    path = str(FIXTURES / "claude-code/real-session")
+    calls = tuple(with_unique_ids(read_logs([path]).calls()))
+    renderer = PromptRenderer(Target(ShippedTokenizer(), VOCABULARY_SIZE, None, {}))
+    replay = SessionReplay(PlanEngine(6000, SIZE, CacheIdentity("m")))
+    rows = list(replay.run(ReplayPlan(calls, renderer, VOCABULARY_SIZE), lambda call_id: None))
+    near = 0
+    for row in rows:
+        assert isinstance(row, CallMeasurement)
+        assert row.reported_cache_read_tokens is not None
+        near += abs(row.measured_cached_tokens - row.reported_cache_read_tokens) <= SIZE
+    assert (near, len(rows)) == (
+        51,
+        60,
+    )  # the others: a prefix warm before, five short of a message, three breaks at the provider
 
 
 @cache

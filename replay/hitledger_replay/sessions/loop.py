@@ -64,7 +64,11 @@ class SessionReplay:
             if isinstance(call, SkippedCall):
                 yield UnreplayedCall(call.id, call.session, call.reason)
             elif not call.prompt:
-                yield UnreplayedCall(call.id, call.session, "nothing is left of the prompt at this scale")
+                yield UnreplayedCall(
+                    call.id,
+                    call.session,
+                    "its prompt has no tokens: the length is not known, or nothing is left at this scale",
+                )
             else:
                 yield self._call(call, known(call.id))
 
