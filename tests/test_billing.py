@@ -17,9 +17,9 @@ from hitledger.billing import (
     cost_of,
     cost_of_break,
     costs_of,
-    lifetime_seconds,
     rates_of,
 )
+from hitledger.lifetimes import seconds_of
 from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.segments import Api, Layout
 from hitledger.types import CacheWrite, Call, Evidence, Place, Usage, prompt_of
@@ -195,12 +195,5 @@ def test_a_cost_is_the_sum_of_its_classes(uncached: int, read: int, short: int, 
 
 
 def test_lifetimes_in_seconds() -> None:
-    assert [lifetime_seconds(name) for name in ("5m", "30m", "1h", "12h", "", "soon", "h")] == [
-        300,
-        1800,
-        3600,
-        43200,
-        0,
-        0,
-        0,
-    ]
+    names = ("5m", "30m", "1h", "12h", "90s", "1d", "", "soon", "h", "-5m", "5 m", "٥m", "9" * 5000 + "h")
+    assert [seconds_of(name) for name in names] == [300, 1800, 3600, 43200, 90, 86400, 0, 0, 0, 0, 0, 0, 0]

@@ -10,12 +10,12 @@ from enum import StrEnum
 
 import msgspec
 
+from hitledger.lifetimes import seconds_of
 from hitledger.prices import PriceBook, Rates, UnknownPrice, WriteRate
 from hitledger.types import CacheWrite, Call, Usage
 
 # Notes of readers: this log's own cost is known to be too low.
 COST_LEAVES_OUT = {"logged_cost_omits_output": "output"}
-_UNIT_SECONDS = {"m": 60, "h": 3600}
 
 
 class CostSource(StrEnum):
@@ -139,13 +139,7 @@ def _settled_writes(call: Call, usage: Usage | None) -> tuple[CacheWrite, ...]:
         if len(marks) == 1:
             only = marks.pop()
             writes = tuple(CacheWrite(write.ttl or only, write.tokens) for write in writes)
-    return tuple(sorted(writes, key=lambda write: -lifetime_seconds(write.ttl)))
-
-
-def lifetime_seconds(lifetime: str) -> int:
-    """Seconds of "5m" or "1h"; 0 for a lifetime that is not said."""
-    number, unit = lifetime[:-1], lifetime[-1:]
-    return int(number) * _UNIT_SECONDS[unit] if number.isdecimal() and unit in _UNIT_SECONDS else 0
+    return tuple(sorted(writes, key=lambda write: -seconds_of(write.ttl)))
 
 
 def _write_rate(call: Call, write: CacheWrite, rates: Rates) -> WriteRate:

@@ -1,13 +1,11 @@
 """The pause before a call, drawn to scale: the middle of the bar is the end of the lifetime."""
 
-import re
 from dataclasses import dataclass
 
+from hitledger.lifetimes import seconds_of
 from hitledger_reports import figures
 from hitledger_reports.view.paths import rectangles, scaled
 
-_LIFETIME = re.compile(r"(\d{1,6})([smhd])")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 WIDTH = 100
 
 
@@ -21,15 +19,9 @@ class Gap:
     beyond: bool  # longer than the picture
 
 
-def lifetime_seconds(ttl: str | None) -> int | None:
-    """Seconds of a provider's lifetime name ("5m", "1h", "300s"); None where it is not of this form."""
-    match = _LIFETIME.fullmatch(ttl or "")
-    return int(match[1]) * _SECONDS[match[2]] if match else None
-
-
 def gap(seconds: float | None, ttl: str | None) -> Gap:
     """The pause of a call whose entries live for `ttl`."""
-    lifetime = lifetime_seconds(ttl)
+    lifetime = seconds_of(ttl or "")
     if seconds is None or seconds < 0 or not lifetime:
         return Gap(figures.duration(seconds), "", False, False)
     path = rectangles([(0, scaled(seconds, 2 * lifetime, WIDTH))], 0, 4)
