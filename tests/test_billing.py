@@ -1,6 +1,5 @@
 """Costs of calls and of breaks, worked out by hand in USD."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hitledger.billing import (
     Cost,

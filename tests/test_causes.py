@@ -1,10 +1,10 @@
 """Each cause by a pair of requests that shows it, through the whole audit; twins without the fault show nothing."""
 
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from call_builders import call, messages, usage
 from hitledger.audit import AuditOptions, audit_calls

@@ -4,11 +4,12 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from hitledger.billing import Cost, CostSource, cost_of, cost_of_break, rates_of, trusted_cost
 from hitledger.call_results import Shown, break_of, call_result

@@ -1,10 +1,10 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from hitledger.lifetimes import seconds_of
 from hitledger.policies.blocks import BlockCache

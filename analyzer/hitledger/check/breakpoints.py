@@ -1,7 +1,8 @@
 """Cache marks of one request: refused, too few, below the minimum, too far apart, behind text that changes."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from hitledger.causes.case import Confidence
 from hitledger.causes.marks import refused

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 import orjson
+from msgspec import structs
 
 from hitledger.causes import messages, system, tools
 from hitledger.causes.case import Case, Confidence, Diagnosis
@@ -134,7 +135,7 @@ def _of_pair(
 def _diagnosis(span: Span, before: Segment, after: Segment, case: Case, condition: str) -> Diagnosis:
     """The cause of one span, all others taken as they were."""
     old = before.text or ""
-    alone = replace(after, text=span.alone(old, after.text or ""))
+    alone = structs.replace(after, text=span.alone(old, after.text or ""))
     if before.tier is not Tier.SYSTEM:
         return messages.diagnose(_narrowed(case, before, alone))
     if _same_words(old[slice(*span.old)], (after.text or "")[slice(*span.new)]):

@@ -1,8 +1,10 @@
 """What each call would read, write and cost by its provider's rules, whatever its log says."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from hitledger.billing import cost_of, rates_of
 from hitledger.expect import Expectation, Forecaster

@@ -1,8 +1,9 @@
 """Put a candidate's segments in the place of the baseline's in a recorded prompt, its cache marks kept."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
+
+from msgspec.structs import replace
 
 from hitledger.types import Kind, Segment
 

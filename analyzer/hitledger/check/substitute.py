@@ -1,10 +1,11 @@
 """The candidate in place of the baseline in recorded calls: only where the baseline really stands in the prompt."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
+from msgspec.structs import replace
 
 from hitledger.check.material import Material, MaterialKind
 from hitledger.check.splice import renumbered, spliced

@@ -2,9 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.logs.fields import count, dollars, first_text, items, mapping, parsed, text
 from hitledger.logs.files import LogFile

@@ -1,8 +1,10 @@
 """Wire logs of Kimi Code CLI: every request with the hashes of its system prompt and tools, and its messages."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.logs.fields import first_text, mapping, text
 from hitledger.logs.files import LogFile

@@ -1,9 +1,11 @@
 """Chats of Qwen Code: a tree of JSON lines in Gemini's shapes."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.logs.fields import first_text, items, mapping, text
 from hitledger.logs.files import LogFile

@@ -1,8 +1,9 @@
 """Other versions of the same calls: pure functions from calls to calls."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import StrEnum
+
+from msgspec.structs import replace
 
 from hitledger.errors import UsageError
 from hitledger.expect import lifetime_of

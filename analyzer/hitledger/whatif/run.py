@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from hitledger.billing import cost_of, rates_of
 from hitledger.chains import Chains, Link

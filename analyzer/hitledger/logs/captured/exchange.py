@@ -5,10 +5,12 @@ mean is the same for all and lives here.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.logs.captured.answers import cost_of, created_at, status_of, text_of, usage_object
 from hitledger.logs.captured.dialect import address_of, model_of

@@ -1,11 +1,11 @@
 """Content blocks of a transcript as segments: digest and length, no text kept, nothing written out again."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import orjson
 from msgspec import UnsetType
+from msgspec.structs import replace
 
 from hitledger.logs.claude_code.row import Block
 from hitledger.segments import Layout, digest_of

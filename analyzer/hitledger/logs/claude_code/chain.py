@@ -7,8 +7,9 @@ of them belong to the next prompt.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, RowsAtOnce, segments_of, tally
 from hitledger.logs.claude_code.request import Request

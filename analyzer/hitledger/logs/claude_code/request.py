@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -11,6 +10,7 @@ from typing import Any
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from hitledger.logs.claude_code.blocks import chars_of
 from hitledger.logs.claude_code.row import Message, Row
