@@ -150,7 +150,11 @@ def _table(table: Table, only: set[str] | None = None) -> list[RenderableType]:
     for row in cells(table, ROWS):
         grid.add_row(*(Text(row[number].text) for number in chosen))
     rest = len(table.rows) - ROWS
-    more = [Text(f"and {figures.plural(rest, 'more row')}: --csv writes all", style="dim")] if rest > 0 else []
+    more = (
+        [Text(f"and {figures.plural(rest, 'more row')}: hitledger report --csv writes all", style="dim")]
+        if rest > 0
+        else []
+    )
     return [_title(table.title), grid, *more]
 
 

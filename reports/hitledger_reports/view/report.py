@@ -139,7 +139,7 @@ def _notes(audit: Audit, pages: int, rows: int) -> tuple[str, ...]:
             f"the other {len(audit.sessions) - pages:,} are in the sums."
         )
     if rows < len(audit.sessions):
-        notes.append(f"The list shows {rows:,} of {len(audit.sessions):,} sessions; --csv writes all.")
+        notes.append(f"The list shows {rows:,} of {len(audit.sessions):,} sessions; hitledger report --csv writes all.")
     if len(audit.breaks) > BREAK_PAGES:
         notes.append(f"The worst {BREAK_PAGES} of {len(audit.breaks):,} breaks have a page; all are in the sums.")
     return tuple(notes)
