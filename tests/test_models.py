@@ -136,6 +136,17 @@ def test_damaged_files_are_clear_errors(tmp_path: Path) -> None:
         bad.write_bytes(damaged)
         with pytest.raises(ReplayError, match=message):
             load_model(str(bad), CPU)
+    name = b"token_embd.weight"
+    place = content.index(name) + len(name) + 4
+    for shape in ((0, 256), (1 << 60, 256), (63, 256)):
+        bad.write_bytes(content[:place] + struct.pack("<QQ", *shape) + content[place + 16 :])
+        with pytest.raises(ReplayError):
+            load_model(str(bad), CPU)
+    key = b"llama.block_count"
+    place = content.index(key) + len(key) + 4
+    bad.write_bytes(content[:place] + struct.pack("<I", 1 << 30) + content[place + 4 :])
+    with pytest.raises(ReplayError, match="1073741824 layers"):
+        load_model(str(bad), CPU)
     bad.write_bytes(b"")
     with pytest.raises(ReplayError, match="cannot be read"):
         load_model(str(bad), CPU)

@@ -7,6 +7,7 @@ map, and dequantization (gguf.quants) is the only other work. All offsets are ch
 import mmap
 import struct
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,9 @@ class GgufFile:
         if entry is None:
             raise ReplayError(f"{self.name}: tensor {name} is missing")
         block, size = GGML_QUANT_SIZES[entry.kind]
-        count = int(numpy.prod(entry.shape))
+        count = prod(entry.shape)
+        if not count or entry.shape[-1] % block:
+            raise ReplayError(f"{self.name}: tensor {name} has the impossible shape {entry.shape}")
         start = self._data + entry.offset
         raw = numpy.frombuffer(self._content[start : start + count // block * size], dtype=numpy.uint8)
         if raw.nbytes != count // block * size:

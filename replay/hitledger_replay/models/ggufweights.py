@@ -48,6 +48,14 @@ class _Fields:
 
 def build_model(file: GgufFile, device: torch.device, dtype: torch.dtype) -> Any:
     """The model in eval mode. Raises UnknownArchitectureError for one that is not read, ReplayError for a damaged file."""
+    try:
+        return _build(file, device, dtype)
+    except (ValueError, TypeError, KeyError, ArithmeticError, RuntimeError) as error:
+        reason = str(error).strip().split("\n", 1)[0]
+        raise ReplayError(f"{file.name}: its metadata and its tensors do not make a model: {reason}") from error
+
+
+def _build(file: GgufFile, device: torch.device, dtype: torch.dtype) -> Any:
     architecture = str(file.metadata.get("general.architecture"))
     if architecture not in ARCHITECTURES or ROTARY_TABLE in file.tensors:
         raise UnknownArchitectureError(
@@ -72,12 +80,14 @@ def build_model(file: GgufFile, device: torch.device, dtype: torch.dtype) -> Any
 
 def _config(fields: _Fields) -> Any:
     heads, hidden = int(fields.get("attention.head_count")), int(fields.get("embedding_length"))
-    metadata = fields.file.metadata
+    metadata, layers = fields.file.metadata, int(fields.get("block_count"))
+    if layers > len(fields.file.tensors):
+        raise ReplayError(f"{fields.file.name}: {layers} layers, but {len(fields.file.tensors)} tensors")
     shape: dict[str, Any] = {
         "vocab_size": fields.file.tensors["token_embd.weight"].shape[0],
         "hidden_size": hidden,
         "intermediate_size": int(fields.get("feed_forward_length")),
-        "num_hidden_layers": int(fields.get("block_count")),
+        "num_hidden_layers": layers,
         "num_attention_heads": heads,
         "num_key_value_heads": int(fields.get("attention.head_count_kv", heads)),
         "head_dim": int(fields.get("attention.key_length", hidden // heads)),
