@@ -82,4 +82,8 @@ def finding(
 def in_order(found: Iterable[CheckFinding]) -> tuple[CheckFinding, ...]:
     """Worst first, then by place."""
     rank = list(Level)
-    return tuple(sorted(found, key=lambda one: (rank.index(one.level), one.file, one.line, one.path, one.cause)))
+
+    def place(one: CheckFinding) -> tuple[int, str, int, str, int, str]:
+        return rank.index(one.level), one.file, one.line, one.path, one.char_offset or 0, one.cause
+
+    return tuple(sorted(found, key=place))

@@ -1,5 +1,6 @@
 """Files of a git revision, through git's plumbing: arguments in a list, no shell, nothing checked out."""
 
+import posixpath
 import subprocess
 from pathlib import PurePosixPath
 
@@ -13,37 +14,51 @@ MAX_BYTES = 32 * 2**20
 def parse(spec: str) -> tuple[str, str]:
     """`git:REV:PATH` as (REV, PATH). Raises UsageError."""
     revision, separator, path = spec.removeprefix(PREFIX).partition(":")
-    clean = PurePosixPath(path)
-    if not separator or not revision or not path or revision.startswith("-") or clean.is_absolute():
+    if not separator or not revision or not path or revision.startswith("-") or path.startswith("/"):
         raise UsageError(f"{spec}: give git:REVISION:PATH, with PATH relative to the working folder")
-    return revision, str(clean)
+    return revision, posixpath.normpath(path)
 
 
 def read(revision: str, path: str, suffixes: frozenset[str] = frozenset()) -> dict[str, str]:
     """The text of a file, or of the files below a folder that end so, by path. Raises NothingToReadError, UsageError."""
-    shown = f"{PREFIX}{revision}:{path}"
-    commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", what=shown).strip()
-    listing = _git("ls-tree", "-r", "-z", "--full-name", commit.decode(), "--", path, what=shown)
-    found: dict[str, str] = {}
-    prefix = _git("rev-parse", "--show-prefix", what=shown).decode().strip()
-    for entry in filter(None, listing.split(b"\0")):
-        head, _, name = entry.partition(b"\t")
-        mode, kind, digest = head.split()
-        relative = name.decode(errors="surrogateescape").removeprefix(prefix)
-        wanted = relative == path or PurePosixPath(relative).suffix in suffixes
-        if kind == b"blob" and mode != b"120000" and wanted:  # a link could point anywhere
-            found[relative] = _text(digest.decode(), shown)
+    found = _read(revision, path, suffixes)
     if not found:
-        raise NothingToReadError(f"{shown}: no such file in that revision")
+        raise NothingToReadError(f"{PREFIX}{revision}:{path}: no such file in that revision")
     return found
 
 
-def has(revision: str, path: str) -> bool:
-    """Whether a revision holds the path."""
+def read_if_there(revision: str, path: str) -> str | None:
+    """A file's text, None where the revision does not hold it. Raises NothingToReadError where there is no such revision."""
+    return _read(revision, path, frozenset()).get(path)
+
+
+def has_commits() -> bool:
+    """Whether the working folder is in a repository in which something is committed."""
     try:
-        return bool(read(revision, path))
+        return bool(_commit("HEAD", "HEAD"))
     except NothingToReadError:
         return False
+
+
+def _commit(revision: str, shown: str) -> str:
+    wanted = f"{revision}^{{commit}}"
+    return _git("rev-parse", "--verify", "--quiet", "--end-of-options", wanted, what=shown).decode().strip()
+
+
+def _read(revision: str, path: str, suffixes: frozenset[str]) -> dict[str, str]:
+    shown = f"{PREFIX}{revision}:{path}"
+    commit = _commit(revision, shown)
+    listing = _git("ls-tree", "-r", "-z", "--full-name", commit, "--", path, what=shown)
+    found: dict[str, str] = {}
+    here = _git("rev-parse", "--show-prefix", what=shown).decode(errors="surrogateescape").removesuffix("\n")
+    for entry in filter(None, listing.split(b"\0")):
+        head, _, name = entry.partition(b"\t")
+        mode, kind, digest = head.split()
+        relative = posixpath.relpath("/" + name.decode(errors="surrogateescape"), "/" + here)
+        wanted = relative == path or PurePosixPath(relative).suffix in suffixes
+        if kind == b"blob" and mode != b"120000" and wanted:  # a link could point anywhere
+            found[relative] = _text(digest.decode(), shown)
+    return found
 
 
 def _text(digest: str, shown: str) -> str:

@@ -32,8 +32,8 @@ def load(path: str) -> frozenset[KnownFinding]:
     """Raises UsageError where the file is missing or is none of ours."""
     file = Path(path)
     try:
-        if file.stat().st_size > MAX_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_BYTES // 2**20} MiB")
+        if file.stat().st_size > MAX_BYTES or not file.is_file():
+            raise UsageError(f"{path}: no regular file, or larger than {MAX_BYTES // 2**20} MiB")
         found = msgspec.json.decode(file.read_bytes(), type=KnownFindings)
     except OSError as error:
         raise UsageError(f"{path}: known findings cannot be read: {error.strerror}") from error

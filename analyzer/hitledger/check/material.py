@@ -15,6 +15,8 @@ from hitledger.segments import Api, Layout
 from hitledger.types import Call, Evidence, Kind, Parameter, Place, Prompt, Tier, prompt_of
 
 HEAD_KEYS = frozenset({"system", "tools", "messages"})
+LISTS_OF_OBJECTS = ("contents", "input", "messages", "system", "tools")
+OR_TEXT = frozenset({"input", "system"})
 
 
 class MaterialKind(StrEnum):
@@ -74,6 +76,7 @@ def material_of_value(value: Any, name: str, file: str, source: str = "", line: 
         raise UsageError(f"{file}: gives {_type(value)}; a system prompt (text), tools (a list) or a request body fits")
     if "tools" in value and not HEAD_KEYS & (value.keys() - {"tools"}) and isinstance(value["tools"], list):
         return _tools(value["tools"], name, file, source, line)
+    _refuse_malformed(value, file)
     api = api_of_shape(value) or (Api.MESSAGES if "system" in value else None)
     if api is None:
         raise UsageError(f"{file}: an object that is neither a request body nor a list of tools")
@@ -118,7 +121,18 @@ def _system(text: str, name: str, file: str, source: str, line: int = 1) -> Mate
 def _tools(tools: list[Any], name: str, file: str, source: str, line: int) -> Material:
     if not tools or not all(isinstance(tool, Mapping) for tool in tools):
         raise UsageError(f"{file}: a list of tools holds objects, at least one")
+    if any("role" in tool and "content" in tool for tool in tools):
+        raise UsageError(f"{file}: a list of messages; give the whole request body")
     return Material(name, MaterialKind.TOOLS, _laid_out({"tools": tools}, Api.MESSAGES, file), file, source, line)
+
+
+def _refuse_malformed(body: Mapping[str, Any], file: str) -> None:
+    for name in LISTS_OF_OBJECTS:
+        value = body.get(name)
+        if value is None or (isinstance(value, str) and name in OR_TEXT):
+            continue
+        if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+            raise UsageError(f"{file}: `{name}` is no list of objects")
 
 
 def _laid_out(body: Mapping[str, Any], api: Api, file: str) -> Prompt:

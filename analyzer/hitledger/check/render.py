@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from hitledger.check.conditions import AGAIN, CONDITIONS, REFERENCE, Condition
@@ -23,6 +24,7 @@ SECONDS = 20.0
 PROCESSES = 4
 MAX_ANSWER_BYTES = 64 * 2**20
 MAX_PRINTED = 200
+CALLS = 2  # of the worker, in one process
 TARGET = re.compile(r"(?:[A-Za-z_][\w.]*|.+\.py):[A-Za-z_][\w.]*")
 
 
@@ -67,16 +69,19 @@ def render(target: str, place: Place, conditions: Sequence[Condition] = CONDITIO
     """Render under the reference and all conditions. Raises RenderError, UsageError."""
     if not is_target(target):
         raise UsageError(f"{target}: give module:function")
-    with tempfile.TemporaryDirectory(prefix="hitledger-check-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="hitledger-check-", ignore_cleanup_errors=True) as scratch:
         runner = _Runner(target, place, Path(scratch))
-        first = runner.run(0, REFERENCE)
-        with ThreadPoolExecutor(PROCESSES) as pool:
-            answers = list(pool.map(runner.run, range(1, len(conditions) + 1), conditions))
-    again = first["values"][1:]
-    others = [Render(AGAIN, orjson.loads(text)) for text in again]
+        try:
+            first = runner.run(0, REFERENCE)
+            with ThreadPoolExecutor(PROCESSES) as pool:
+                answers = list(pool.map(runner.run, range(1, len(conditions) + 1), conditions))
+        except OSError as error:
+            raise RenderError(f"{target}: cannot be run: {error}") from error
+    reference, again = (runner.value(0, REFERENCE, text) for text in first.values)
+    others = [Render(AGAIN, again)]
     for number, (condition, answer) in enumerate(zip(conditions, answers, strict=True), 1):
-        others.append(Render(condition.name, orjson.loads(runner.named(number, answer["values"][0]))))
-    return Renders(target, orjson.loads(first["values"][0]), tuple(others), _shown(first["file"], place), first["line"])
+        others.append(Render(condition.name, runner.value(number, condition, answer.values[0])))
+    return Renders(target, reference, tuple(others), _shown(first.file, place), first.line)
 
 
 def _shown(file: str, place: Place) -> str:
@@ -87,6 +92,15 @@ def _shown(file: str, place: Place) -> str:
         return Path(file).name
 
 
+class _Answer(msgspec.Struct, frozen=True):
+    """What the worker writes: JSON texts, or what went wrong. A renderer can write over it, so it is not trusted."""
+
+    values: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 1
+    failure: str = ""
+
+
 class _Runner:
     """Runs the worker under one condition at a time."""
 
@@ -95,7 +109,7 @@ class _Runner:
         self.place = place
         self.scratch = scratch
 
-    def run(self, number: int, condition: Condition) -> dict[str, Any]:
+    def run(self, number: int, condition: Condition) -> _Answer:
         """The worker's answer. Raises RenderError."""
         answer, printed = self.scratch / f"answer-{number}", self.scratch / f"printed-{number}"
         request = {
@@ -125,13 +139,16 @@ class _Runner:
                 _end(process)
         return self._read(condition, answer, printed, process.returncode)
 
-    def named(self, number: int, text: str) -> str:
-        """The text with the folders made for this run under fixed names, so that results do not change."""
+    def value(self, number: int, condition: Condition, text: str) -> Any:
+        """The JSON value, folders made for this run under fixed names, so that results do not change."""
         for folder, name in ((f"elsewhere-{number}", "/elsewhere"), (f"home-{number}", "/home/hitledger-check")):
             text = text.replace(str(self.scratch / folder), name)
-        return text
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise self._failure(condition, f"the renderer gives something that is not JSON: {error}") from error
 
-    def _read(self, condition: Condition, answer: Path, printed: Path, code: int) -> dict[str, Any]:
+    def _read(self, condition: Condition, answer: Path, printed: Path, code: int) -> _Answer:
         with printed.open("rb") as stream:
             said = stream.read(MAX_PRINTED).decode(errors="replace")
         if not answer.is_file():
@@ -139,11 +156,13 @@ class _Runner:
         if answer.stat().st_size > MAX_ANSWER_BYTES:
             raise self._failure(condition, f"more than {MAX_ANSWER_BYTES // 2**20} MiB")
         try:
-            found: dict[str, Any] = orjson.loads(answer.read_bytes())
-        except orjson.JSONDecodeError:
+            found = msgspec.json.decode(answer.read_bytes(), type=_Answer)
+        except msgspec.DecodeError:
             raise self._failure(condition, "the process gives no whole answer") from None
-        if "failure" in found:
-            raise self._failure(condition, found["failure"])
+        if found.failure:
+            raise self._failure(condition, found.failure)
+        if len(found.values) != CALLS:
+            raise self._failure(condition, "the process gives no whole answer")
         if said:
             raise self._failure(condition, f"the renderer prints: {said.strip()!r}")
         return found

@@ -1,5 +1,7 @@
 """What the user names as baseline or candidate, as material: a file, a folder, a git revision of either, a renderer."""
 
+import os
+import posixpath
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +38,7 @@ def load(spec: str, place: Place) -> Source:
     shown = shown_path(path_here, place.folder)
     if path_here.is_dir():
         return Source(spec, _materials(_folder(path_here, shown), shown))
-    if path_here.exists():
+    if path_here.exists() or path_here.is_symlink():
         return Source(spec, (material_of_text(_read(path_here, shown), "", shown),))
     if is_target(spec):
         return _rendered(spec, place)
@@ -59,8 +61,7 @@ def _materials(files: dict[str, str], root: str) -> tuple[Material, ...]:
     chosen = {path: text for path, text in files.items() if Path(path).suffix in SUFFIXES}
     if not chosen:
         raise NothingToReadError(f"{root}: no prompt files ({', '.join(sorted(SUFFIXES))})")
-    prefix = root.rstrip("/") + "/"
-    return tuple(material_of_text(text, path.removeprefix(prefix), path) for path, text in sorted(chosen.items()))
+    return tuple(material_of_text(text, posixpath.relpath(path, root), path) for path, text in sorted(chosen.items()))
 
 
 def _folder(folder: Path, shown: str) -> dict[str, str]:
@@ -78,15 +79,17 @@ def shown_path(path: Path, folder: Path) -> str:
     """A path as it is shown: relative to the project where it lies in it, else as it was given."""
     try:
         return path.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
+    except (ValueError, OSError, RuntimeError):  # the last two: links that lead in a circle
         return path.as_posix()
 
 
 def _read(path: Path, shown: str) -> str:
     try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{shown}: not a regular file")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise UsageError(f"{shown}: larger than {MAX_FILE_BYTES // 2**20} MiB")
-        return path.read_text(encoding="utf-8")
+        return path.read_bytes().decode()  # as git has it: line ends are part of a prompt
     except OSError as error:
         raise NothingToReadError(f"{shown}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -95,11 +98,12 @@ def _read(path: Path, shown: str) -> str:
 
 def load_changed(files: tuple[str, ...], revision: str) -> tuple[Source | None, Source]:
     """Changed files, each named by its path, and their texts in a git revision; a new file has none there."""
-    files = tuple(Path(file).as_posix() for file in files)
+    files = tuple(Path(os.path.relpath(file)).as_posix() for file in files)
     candidates = tuple(material_of_text(_read(Path(file), file), file, file) for file in files)
     baselines = []
-    for file in files:
-        if gitfiles.has(revision, file):
-            baselines.append(material_of_text(gitfiles.read(revision, file)[file], file, file))
+    if revision != "HEAD" or gitfiles.has_commits():  # with nothing committed yet all files are new
+        for file in files:
+            if (text := gitfiles.read_if_there(revision, file)) is not None:
+                baselines.append(material_of_text(text, file, file))
     baseline = Source(f"{gitfiles.PREFIX}{revision}", tuple(baselines)) if baselines else None
     return baseline, Source(", ".join(files), candidates)

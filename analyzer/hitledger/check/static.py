@@ -34,8 +34,8 @@ def examine(source: Source, counter: TokenCounter, rules: Rules) -> Static:
             first = spot_of(first_unstable(part, source.renders), part)
         else:
             suspected = list(suspects(part))
-            volatile += [found for found, _ in suspected]
-            first = min((spot for _, spot in suspected), key=lambda spot: (spot.index, spot.start), default=None)
+            volatile += [one.finding for one in suspected]
+            first = min((one.spot for one in suspected), key=lambda spot: (spot.index, spot.start), default=None)
         move = move or advice(part, first, changing, counter)
         marks += mark_findings(part, changing, counter, rules)
     return Static(in_order(volatile), in_order(marks), move)

@@ -1,6 +1,6 @@
 """The candidate in place of the baseline in recorded calls: only where the baseline really stands in the prompt."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,7 +66,7 @@ class Substitution:
 
     def _text(self, segments: tuple[Segment, ...], pair: Pair, number: int) -> tuple[Segment, ...] | None:
         old, new = pair.baseline.text, pair.candidate.text
-        for one, other in ((old, new), (old.strip(), new.strip())):
+        for one, other in _spellings(old, new):
             for index, segment in enumerate(segments):
                 if segment.tier is not Tier.SYSTEM and segment.role not in SYSTEM_ROLES:
                     continue
@@ -78,6 +78,15 @@ class Substitution:
                     made = self._system[key] = _rewritten(segment, one, other)
                 return (*segments[:index], made, *segments[index + 1 :])
         return None
+
+
+def _spellings(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """A file's text as clients send it: as it is, with the line ends of a text stream, without the blanks around it."""
+    yield old, new
+    if "\r\n" in old:
+        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+        yield old, new
+    yield old.strip(), new.strip()
 
 
 def _holds(segment: Segment, text: str) -> bool:

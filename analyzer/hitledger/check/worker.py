@@ -68,7 +68,8 @@ def rendered(target: str) -> dict[str, Any]:
         file = last.tb_frame.f_code.co_filename if last is not None else __file__
         own = file == __file__ or file.startswith("<frozen")
         place = f" at {Path(file).name}:{last.tb_lineno}" if last is not None and not own else ""
-        return {"failure": f"the renderer raises {type(error).__name__}: {error}{place}"[:MAX_MESSAGE]}
+        said = str(error)[:MAX_MESSAGE].encode(errors="replace").decode()
+        return {"failure": f"the renderer raises {type(error).__name__}: {said}{place}"}
     try:
         texts = [json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
         "".join(texts).encode()  # half a surrogate pair is no text
