@@ -14,6 +14,7 @@ from call_builders import call, usage
 from hitledger.errors import UsageError
 from hitledger.policies.rules import shipped
 from hitledger.prices import PriceBook
+from hitledger.segments import Api
 from hitledger.types import Call, Evidence
 from hitledger.whatif.changes import MarkAt, with_lifetime, with_marks, without_split
 from hitledger.whatif.run import Change, WhatIf, what_if
@@ -186,6 +187,34 @@ def test_changes_are_pure_and_keep_the_length_of_prompts() -> None:
 def test_a_lifetime_has_to_be_one() -> None:
     with pytest.raises(UsageError, match="give it like 5m or 1h"):
         changed(ten_minutes_apart(), lifetime="soon")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"lifetime": "12h"}, "--lifetime 12h: these calls' providers have 5m, 1h"),
+        ({"lifetime": "9" * 5000 + "h"}, "give it like 5m or 1h"),
+        ({"lifetime": "1h", "provider": "vllm"}, "--lifetime 1h: these calls' providers have no lifetimes"),
+        ({"provider": "nosuch"}, "--provider nosuch: no rules of it; there are rules of alibaba, anthropic,"),
+    ],
+)
+def test_what_no_provider_has_is_refused(change: dict[str, str], reason: str) -> None:
+    """A lifetime that nobody has would never run out in the simulation."""
+    with pytest.raises(UsageError, match=reason):
+        changed(ten_minutes_apart(), **change)
+
+
+def test_a_lifetime_reaches_the_calls_whose_provider_has_it() -> None:
+    """Two Claude calls ten minutes apart, then two of GPT-5.6 forty minutes apart, which has 30m and 12h, no 1h."""
+    gpt = {"model": "gpt-5.6-sol", "messages": [{"role": "user", "content": words(2000)}]}
+    others = [call(gpt, 9 + n, api=Api.CHAT, provider="openai", at=2400.0 * n, session="t") for n in range(2)]
+    found = changed([*ten_minutes_apart(), *others], lifetime="1h")
+    assert (found.before.read, found.after.read) == (0, 2000)
+    assert "2 calls keep their lifetime: their providers have none of 1h" in found.notes
+
+
+def test_a_provider_goes_by_its_name_in_any_case() -> None:
+    assert changed(edited_system(), provider="SGLang") == changed(edited_system(), provider="sglang")
 
 
 def test_marks_are_parsed_or_refused() -> None:

@@ -8,18 +8,19 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from hitledger.billing import cost_of, rates_of
 from hitledger.chains import Chains, Link
 from hitledger.errors import UsageError
-from hitledger.expect import Expectation, Forecaster
+from hitledger.expect import Expectation, Forecaster, rule_of
 from hitledger.lifetimes import seconds_of
 from hitledger.policies.rules import Rules
 from hitledger.positions import Positions
-from hitledger.prices import PriceBook, Rates, UnknownPrice
+from hitledger.prices import PriceBook
 from hitledger.tokens import TokenCounter
 from hitledger.types import Call
 from hitledger.verdicts import Judge, MinLoss
 from hitledger.whatif import changes
+from hitledger.whatif.compactions import Compactions, compactions_of
+from hitledger.whatif.money import price_of, total_of
 from hitledger.whatif.simulate import COMPACTED, SimulatedCall, simulate
 
 ALL = "all"
@@ -55,17 +56,6 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Compactions:
-    """Compactions, which mending leaves alone: what they wrote anew, and what their shorter prompts then saved."""
-
-    calls: int
-    rewritten: int  # tokens
-    cost: Decimal | None  # of the rewriting, over reading as much
-    saved_tokens: int  # not sent again by the calls that followed
-    saved: Decimal | None  # at the read rate
-
-
-@dataclass(frozen=True, slots=True)
 class WhatIf:
     """Both sides, simulated alike. `logged` is what the log itself says of the same calls."""
 
@@ -95,7 +85,7 @@ def what_if(calls: Sequence[Call], change: Change, rules: Rules, book: PriceBook
     compacted = {index for index, cause in log.causes.items() if cause == COMPACTED}
     mended = _mended(log, change.mend)
     base = changes.without_split(log.calls)
-    other = _changed(base, change)
+    other = _changed(base, change, rules)
     before = _simulate(base, log, rules, counter, compacted=compacted)
     after = _simulate(other, log, _with_default(rules, change.lifetime), counter, mended, compacted)
     both = [i for i, (one, two) in enumerate(zip(before, after, strict=True)) if one is not None and two is not None]
@@ -104,9 +94,9 @@ def what_if(calls: Sequence[Call], change: Change, rules: Rules, book: PriceBook
         after=_sum(other, after, both, book),
         logged=_logged(log.calls, both, book),
         mended=tuple(sorted(Counter(log.causes[index] for index in mended).items())),
-        compactions=_compactions(log, before, compacted, book),
+        compactions=compactions_of(log.links, before, compacted, book),
         not_simulated=len(calls) - len(both),
-        notes=_notes(log, change, after, both),
+        notes=_notes(log, change, after, both) + _kept(other, change.lifetime, both, rules),
     )
 
 
@@ -141,18 +131,38 @@ def _mended(log: _Log, mend: str) -> frozenset[int]:
     return found
 
 
-def _changed(calls: Sequence[Call], change: Change) -> Sequence[Call]:
+def _changed(calls: Sequence[Call], change: Change, rules: Rules) -> Sequence[Call]:
+    provider = change.provider.lower()
+    known = {rule.provider for rule in rules.all}
+    if provider and provider not in known:
+        raise UsageError(f"--provider {change.provider}: no rules of it; there are rules of {', '.join(sorted(known))}")
     if change.model:
-        calls = changes.with_model(calls, change.model, change.provider)
-    elif change.provider:
-        calls = changes.with_provider(calls, change.provider)
+        calls = changes.with_model(calls, change.model, provider)
+    elif provider:
+        calls = changes.with_provider(calls, provider)
     if change.marks:
         calls = changes.with_marks(calls, change.marks, change.lifetime or "5m")
-    if change.lifetime:
-        if not seconds_of(change.lifetime):
-            raise UsageError(f"--lifetime {change.lifetime}: give it like 5m or 1h")
-        calls = changes.with_lifetime(calls, change.lifetime)
-    return calls
+    return _with_lifetime(calls, change.lifetime, rules) if change.lifetime else calls
+
+
+def _with_lifetime(calls: Sequence[Call], lifetime: str, rules: Rules) -> list[Call]:
+    """The lifetime where the provider has it. Raises UsageError where none has: nobody says how long it would live."""
+    if not seconds_of(lifetime):
+        raise UsageError(f"--lifetime {lifetime}: give it like 5m or 1h")
+    known = [_lifetimes(call, rules) for call in calls]
+    if not any(lifetime in ids for ids in known):
+        names = sorted({name for ids in known for name in ids}, key=seconds_of)
+        raise UsageError(f"--lifetime {lifetime}: these calls' providers have {', '.join(names) or 'no lifetimes'}")
+    found: list[Call] = []
+    for call, ids in zip(calls, known, strict=True):
+        found += changes.with_lifetime([call], lifetime) if lifetime in ids else [call]
+    return found
+
+
+def _lifetimes(call: Call, rules: Rules) -> tuple[str, ...]:
+    """Names of the lifetimes that a call's provider publishes."""
+    rule = rule_of(call, rules)
+    return tuple(row.id for row in rule.lifetimes if row.seconds) if rule is not None else ()
 
 
 def _with_default(rules: Rules, lifetime: str) -> Rules:
@@ -178,73 +188,34 @@ def _sum(
     calls: Sequence[Call], simulated: Sequence[SimulatedCall | None], both: Sequence[int], book: PriceBook
 ) -> Outcome:
     found = [(calls[index], one) for index in both if (one := simulated[index]) is not None]
-    costs = [_cost(book, replace(call, usage=one.usage(call))) for call, one in found]
+    costs = [price_of(book, replace(call, usage=one.usage(call))) for call, one in found]
     return Outcome(
         calls=len(found),
         input_tokens=sum(one.input_tokens for _, one in found),
         read=sum(one.read for _, one in found),
         written=sum(one.written for _, one in found),
-        cost=_total(costs),
+        cost=total_of(costs),
         unpriced=sum(cost is None for cost in costs),
     )
 
 
 def _logged(calls: Sequence[Call], both: Sequence[int], book: PriceBook) -> Outcome:
     known = [(calls[index], usage) for index in both if (usage := calls[index].usage) is not None]
-    costs = [_cost(book, call) for call, _ in known]
+    costs = [price_of(book, call) for call, _ in known]
     return Outcome(
         calls=len(known),
         input_tokens=sum(usage.input_tokens for _, usage in known),
         read=sum(usage.cache_read_tokens or 0 for _, usage in known),
         written=sum(usage.cache_write_tokens or 0 for _, usage in known),
-        cost=_total(costs),
+        cost=total_of(costs),
         unpriced=sum(cost is None for cost in costs),
     )
 
 
-def _total(costs: Sequence[Decimal | None]) -> Decimal | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, Decimal(0)) if known else None
-
-
-def _cost(book: PriceBook, call: Call) -> Decimal | None:
-    if call.usage is None:
-        return call.logged_cost
-    rates = rates_of(book, call, call.usage.input_tokens)
-    try:
-        cost = cost_of(call, rates if isinstance(rates, Rates) else None)
-    except UnknownPrice:
-        return None
-    return cost.total if cost is not None else None
-
-
-def _compactions(
-    log: _Log, before: Sequence[SimulatedCall | None], compacted: AbstractSet[int], book: PriceBook
-) -> Compactions:
-    """Rewriting and gain apart: the summary was written once, the calls behind it are shorter by what it replaced."""
-    shorter: dict[int, int] = {}
-    rewritten = saved_tokens = 0
-    costs: list[Decimal | None] = []
-    gains: list[Decimal | None] = []
-    for link in log.links:
-        one, before_index = before[link.index], link.predecessor
-        if one is None or before_index is None:
-            continue
-        earlier = before[before_index]
-        shorter[link.index] = shorter.get(before_index, 0)
-        rates = rates_of(book, link.call, one.input_tokens)
-        read_rate = rates.cache_read if isinstance(rates, Rates) else None
-        if link.index in compacted and earlier is not None:
-            rewritten += one.written + one.uncached
-            shorter[link.index] += max(0, earlier.input_tokens - one.input_tokens)
-            paid = _cost(
-                book, replace(link.call, usage=replace(one.usage(link.call), output_tokens=0), logged_cost=None)
-            )
-            costs.append(None if paid is None or read_rate is None else paid - one.input_tokens * read_rate)
-        elif shorter[link.index]:
-            saved_tokens += shorter[link.index]
-            gains.append(None if read_rate is None else shorter[link.index] * read_rate)
-    return Compactions(len(compacted), rewritten, _total(costs), saved_tokens, _total(gains))
+def _kept(calls: Sequence[Call], lifetime: str, both: Sequence[int], rules: Rules) -> tuple[str, ...]:
+    """Says how many calls could not take the lifetime."""
+    kept = sum(lifetime not in _lifetimes(calls[index], rules) for index in both) if lifetime else 0
+    return (f"{kept:,} calls keep their lifetime: their providers have none of {lifetime}",) if kept else ()
 
 
 def _notes(log: _Log, change: Change, after: Sequence[SimulatedCall | None], both: Sequence[int]) -> tuple[str, ...]:
