@@ -193,6 +193,12 @@ def test_retokenized_history() -> None:
     assert (found.cause, found.readable_before, found.lost_tokens) == ("tokenizer.bpe_boundary", 48, 8)
 
 
+def test_another_shape_of_the_same_text() -> None:
+    new = grown(BASE)
+    new["messages"][0]["content"] = "a"
+    assert judged(BASE, new) == ("messages.shape_changed", "messages[0].content")
+
+
 def test_nothing_explains_it() -> None:
     assert judged(BASE, grown(BASE))[0] == "unexplained"
 

@@ -26,12 +26,15 @@ NOTHING_MISSING = Attribution()
 def ideal_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> int | None:
     """What would have been read had nothing in front changed, moved or expired, capped by this prompt.
 
-    A cold start has nothing to be compared with: what the rule lets it read of other sessions is the ideal.
+    What the rule lets it read of other calls is part of it: a cold start has nothing else, and another call can have
+    left more than the predecessor did.
     """
     total = call.input_tokens
-    if verdict.readable_before is None:
-        return expectation.forecast.read if expectation is not None else None
-    return verdict.readable_before if total is None else min(verdict.readable_before, total)
+    expected = expectation.forecast.read if expectation is not None else None
+    known = [figure for figure in (verdict.readable_before, expected) if figure is not None]
+    if not known:
+        return None
+    return max(known) if total is None else min(max(known), total)
 
 
 def attribution_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> Attribution | None:

@@ -38,6 +38,7 @@ def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
         or timing.beyond_lookback(case)
         or marks.diagnose(case)
         or rendering.diagnose(case, rerender)
+        or messages.reshaped(case)
     )
     return found or UNEXPLAINED
 

@@ -4,7 +4,7 @@ import orjson
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.chains import loose_digest, message_bag, without_ids
-from hitledger.types import Kind, Prompt, Segment, Tier
+from hitledger.types import Evidence, Kind, Prompt, Segment, Tier
 
 COMPACTED_BELOW = 0.5  # share of the earlier messages still there
 
@@ -122,3 +122,15 @@ def _opened(value: object) -> object:
 
 def _canonical(value: object) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def reshaped(case: Case) -> Diagnosis | None:
+    """Equal texts in another JSON shape: a string before, a list of blocks now, or the other way round."""
+    if {case.before.evidence, case.call.evidence} != {Evidence.EXACT}:
+        return None
+    pairs = zip(case.prompt_before.segments()[: case.boundary], case.prompt.segments(), strict=False)
+    place = next((new.path for old, new in pairs if old.digest == new.digest and old.path != new.path), None)
+    if place is None:
+        return None
+    note = "the text is equal, its JSON shape is not; whether that breaks depends on the model"
+    return Diagnosis("messages.shape_changed", Confidence.POSSIBLE, place, note)
