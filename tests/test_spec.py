@@ -108,7 +108,6 @@ def test_a_small_claim_is_answered_in_bytes() -> None:
     assert check_claim("130 KB", 131_072).describe() == "claim 130 KB: computed 131,072 bytes; the claim holds"
 
 
-
 def test_wrong_claim_27k_tokens_of_13b_are_not_13_gb() -> None:
     """Document B line 8: 27K tokens of Llama-2-13B are 22.1 GB; 14.2 GB, about its weights, holds for the 7B."""
     size = read_spec("llama-2-13b").payload_bytes(27_000, BF16)
