@@ -155,6 +155,15 @@ def test_a_wrong_inheritance_is_refused(old: str, new: str, reason: str) -> None
     assert caught.value.exit_code == 2
 
 
+def test_what_is_inherited_behind_a_rule_for_all_models_would_never_hold() -> None:
+    row = '[[inherit]]\nprovider = "vllm"\nmodels = ["qwen*"]\nevidence = "sdk"\nsource = "s"\nchecked = 2026-01-01\n'
+    own = parse(GOOD + row, "own.toml")
+    with pytest.raises(
+        RuleFileError, match=r"inherit 1 \(mine/vllm-v1\) overlaps mine in time: that one needs narrower"
+    ):
+        rules_of((own, *shipped_files()))
+
+
 def test_nothing_is_inherited_from_nobody() -> None:
     row = '[[inherit]]\nprovider = "nobody"\nmodels = ["*"]\nevidence = "sdk"\nsource = "s"\nchecked = 2026-01-01\n'
     with pytest.raises(RuleFileError, match=r"own\.toml: inherit 1: there are no rules of `nobody`"):

@@ -317,7 +317,7 @@ def rules(
     from hitledger_reports import rules_view
 
     try:
-        day = date.fromisoformat(at) if at else datetime.now(UTC).date()
+        day = date.fromisoformat(at) if at is not None else datetime.now(UTC).date()
     except ValueError as error:
         raise UsageError(f"--at {at}: give a day as 2026-09-01") from error
     known = rules_with(rules).all

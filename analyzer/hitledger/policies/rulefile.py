@@ -110,20 +110,23 @@ def rules_of(files: Sequence[RuleFile]) -> tuple[Rule, ...]:
         for number, inherit in enumerate(file.inherits, 1):
             if inherit.provider == file.provider or inherit.provider not in own:
                 raise RuleFileError(f"{file.name}: inherit {number}: there are no rules of `{inherit.provider}`")
-            found += _heirs(f"{file.name}: inherit {number}", file.provider, inherit, own[inherit.provider])
+            found += _heirs(f"{file.name}: inherit {number}", file, inherit, own[inherit.provider])
     return tuple(found)
 
 
-def _heirs(place: str, provider: str, inherit: Inherit, rules: Sequence[Rule]) -> list[Rule]:
+def _heirs(place: str, file: RuleFile, inherit: Inherit, rules: Sequence[Rule]) -> list[Rule]:
     ids = {rule.id for rule in rules}
     if unknown := [name for name in inherit.only if name not in ids]:
         raise RuleFileError(f"{place}: `{unknown[0]}` is no rule of {inherit.provider}")
-    heirs = list(_inherited(provider, inherit, rules))
+    heirs = list(_inherited(file.provider, inherit, rules))
     if not heirs:
         raise RuleFileError(f"{place}: {inherit.provider} has no rule between valid_from and valid_to")
     for rule in heirs:
         for reason in faults(rule):
             raise RuleFileError(f"{place} ({rule.id}): {reason}")
+        for other in file.rules:
+            if hides(other, rule):
+                raise RuleFileError(f"{place} ({rule.id}) overlaps {other.id} in time: that one needs narrower models")
     return heirs
 
 
