@@ -1,9 +1,7 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
-import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +12,7 @@ from msgspec.structs import replace
 from hitledger.billing import Cost, CostSource, cost_of, cost_of_break, rates_of, trusted_cost
 from hitledger.call_results import Shown, break_of, call_result
 from hitledger.chains import Chains, Link
+from hitledger.collector import collector_paused
 from hitledger.errors import HitledgerError
 from hitledger.expect import Expectation, Forecaster
 from hitledger.findings import findings_of
@@ -79,22 +78,10 @@ def audit(
     or an unknown price.
     """
     options = options or AuditOptions()
-    with _collector_paused():
+    with collector_paused():
         reading = read_logs(inputs, format=options.format, strict=options.strict, progress=progress)
         calls = tuple(with_unique_ids(reading.calls()))
         return audit_calls(calls, reading.ingest, options, judged)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Millions of small values are made, none in a cycle: looking for cycles would take a third of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def with_unique_ids(calls: Iterable[Call]) -> Iterator[Call]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hitledger.collector import collector_paused
 from hitledger.errors import HitledgerError, UsageError
 from hitledger.redact import redact
 from hitledger_reports.check_command import check
@@ -25,6 +26,7 @@ def hitledger() -> None:
 
 
 @app.command()
+@collector_paused()
 def audit(
     inputs: Annotated[
         list[str] | None, typer.Argument(help="Logs: files, folders, globs, '-'; none: the usual places at home.")

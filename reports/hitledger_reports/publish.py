@@ -1,4 +1,7 @@
-"""One audit into every form that was asked for, with progress on stderr while a person waits."""
+"""One audit into every form that was asked for, with progress on stderr while a person waits.
+
+What writes a form is loaded when that form is asked for: most audits end in the terminal, and pages need jinja2.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +11,7 @@ from rich.console import Console
 from hitledger.errors import HitledgerError
 from hitledger.measurement import Measurement
 from hitledger.results import Audit, to_json
-from hitledger_reports import html, markdown, tables, terminal
-from hitledger_reports.compare import compare
+from hitledger_reports import terminal
 from hitledger_reports.progress import drawing
 from hitledger_reports.view.by import By
 
@@ -33,10 +35,16 @@ def publish(audit: Audit, outputs: Outputs) -> None:
     if not outputs.quiet:
         terminal.print_audit(audit, Console(), outputs.by, outputs.show_secrets, outputs.measurement)
     if outputs.html:
+        from hitledger_reports import html
+
         with drawing(outputs.quiet) as step:
             html.write(audit, outputs.html, outputs.show_secrets, step, outputs.measurement)
     if outputs.markdown:
+        from hitledger_reports import html, markdown
+
         html.save(markdown.render(audit, outputs.by, outputs.show_secrets, outputs.measurement), outputs.markdown)
+    if outputs.csv or outputs.parquet:
+        from hitledger_reports import tables
     if outputs.csv:
         tables.write_csv(audit, outputs.csv, outputs.show_secrets)
     if outputs.parquet:
@@ -53,6 +61,9 @@ def save_json(audit: Audit, path: str) -> None:
 
 def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:
     """Print and write what changed from `old` to `new`."""
+    from hitledger_reports import html, markdown
+    from hitledger_reports.compare import compare
+
     comparison = compare(old, new)
     if not outputs.quiet:
         terminal.print_comparison(comparison, Console())

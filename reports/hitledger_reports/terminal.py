@@ -1,6 +1,7 @@
 """The audit in a terminal: headline, worst breaks, sums, sessions, what was read. Plain in a pipe, 80 columns."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -10,7 +11,6 @@ from rich.text import Text
 from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger_reports import figures
-from hitledger_reports.compare import Comparison
 from hitledger_reports.view import tables
 from hitledger_reports.view.breaks import BreakView, break_views
 from hitledger_reports.view.by import By
@@ -20,6 +20,9 @@ from hitledger_reports.view.overview import Overview, overview
 from hitledger_reports.view.sessions import SessionRow, session_rows
 from hitledger_reports.view.table import Table, cells
 from hitledger_reports.view.verdict import BrokenBy
+
+if TYPE_CHECKING:
+    from hitledger_reports.compare import Comparison
 
 WORST = 5
 SESSIONS = 8
@@ -183,7 +186,7 @@ def _colour(read: float) -> str:
     return "blue" if read >= 0.9 else "cyan" if read >= 0.5 else "yellow"
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
+def print_comparison(comparison: "Comparison", console: Console) -> None:
     """Print what got better and what got worse."""
     blocks: list[RenderableType] = [Text(comparison.summary, style="bold")]
     for title, rows in (("Whole audits", comparison.whole), ("Causes", comparison.causes)):

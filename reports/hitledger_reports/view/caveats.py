@@ -69,8 +69,9 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def _unjudged(audit: Audit) -> Iterator[str]:
+    notes = Counter(call.notes for call in audit.calls)
     for flag, what in UNJUDGED:
-        number = sum(flag in call.notes for call in audit.calls)
+        number = sum(calls for flags, calls in notes.items() if flag in flags)
         if number:
             yield f"{figures.plural(number, 'call')} {what}"
 

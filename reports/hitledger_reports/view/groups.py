@@ -56,8 +56,10 @@ class Sum:
         self.output_tokens += call.output_tokens or 0
         self.cost = add(self.cost, call.cost)
         self.unpriced += call.cost is None and call.input_tokens is not None
-        self.cost_certainty = figures.weakest((self.cost_certainty, sure(call, "cost")))
-        self.output_certainty = figures.weakest((self.output_certainty, sure(call, "output_tokens")))
+        if "cost" in call.certainty:
+            self.cost_certainty = figures.weakest((self.cost_certainty, sure(call, "cost")))
+        if "output_tokens" in call.certainty:
+            self.output_certainty = figures.weakest((self.output_certainty, sure(call, "output_tokens")))
 
     def add_break(self, found: Break) -> None:
         """Add a break."""
@@ -86,6 +88,12 @@ class Sum:
 def sure(call: CallResult, figure: str) -> Certainty:
     """How certain a figure of a call is; exact where the audit does not say otherwise."""
     return call.certainty.get(figure, Certainty.EXACT)
+
+
+def least_sure(calls: Iterable[CallResult], figure: str) -> Certainty:
+    """How certain the sum of a figure is. Calls that are alike share one value, so there are few to look at."""
+    distinct = {id(call.certainty): call.certainty for call in calls}
+    return figures.weakest(one.get(figure, Certainty.EXACT) for one in distinct.values())
 
 
 def add(left: Number | None, right: Number | None) -> Number | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from hitledger.results import Audit, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
-from hitledger_reports.view.groups import sure
+from hitledger_reports.view.groups import least_sure
 from hitledger_reports.view.measured import MeasuredSum
 from hitledger_reports.view.paths import rectangles, scaled
 
@@ -58,12 +59,13 @@ def ledger_columns(audit: Audit, measured: MeasuredSum | None) -> tuple[LedgerCo
 
 
 def _logged(counted: Sequence[CallResult], name: str, field: str, meaning: str) -> LedgerColumn:
-    known = [call for call in counted if getattr(call, field) is not None]
+    figure = attrgetter(field)
+    known = [call for call in counted if figure(call) is not None]
     missing = len(counted) - len(known)
     partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if missing else ""
-    tokens = sum(getattr(call, field) for call in known) if known else None
-    whole = sum(call.input_tokens or 0 for call in known)
-    return _column(name, tokens, whole, figures.weakest(sure(call, field) for call in known), meaning + partial)
+    tokens = sum(map(figure, known)) if known else None
+    whole = sum([call.input_tokens or 0 for call in known])
+    return _column(name, tokens, whole, least_sure(known, field), meaning + partial)
 
 
 def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, meaning: str) -> LedgerColumn:
@@ -75,9 +77,10 @@ def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, mea
 def ledger_parts(audit: Audit) -> tuple[Part, ...]:
     """The parts of ideal − reported, of all calls that have both; they add up to it."""
     known = [call for call in audit.calls if call.attribution is not None]
-    certainty = figures.weakest(sure(call, "ideal_cache_read_tokens") for call in known)
-    rows = [(label, sum(getattr(call.attribution, name) for call in known), meaning) for name, label, meaning in PARTS]
-    beyond = sum(max((call.cache_read_tokens or 0) - (call.ideal_cache_read_tokens or 0), 0) for call in known)
+    certainty = least_sure(known, "ideal_cache_read_tokens")
+    missed = [call.attribution for call in known]
+    rows = [(label, sum(map(attrgetter(name), missed)), meaning) for name, label, meaning in PARTS]
+    beyond = sum([max((call.cache_read_tokens or 0) - (call.ideal_cache_read_tokens or 0), 0) for call in known])
     rows.append(("Read beyond ideal", -beyond, "entries that calls outside the log had left"))
     return tuple(
         Part(label, f"{figures.count(value, certainty)} tokens", value, meaning)
