@@ -35,8 +35,6 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
     obstacle: Obstacle
     source: int
     tokens: int
-    age_seconds: float | None = None
-    lifetime_seconds: int | None = None
     positions_back: int | None = None
 
 

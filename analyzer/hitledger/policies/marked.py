@@ -13,7 +13,6 @@ from hitledger.policies.cache import (
     Entry,
     Forecast,
     Obstacle,
-    age,
     alive,
     touch,
     used_at,
@@ -61,12 +60,11 @@ class MarkedCache:
             if entry is None or entry.tokens <= read:
                 continue
             if not alive(entry, view.rule, now):
-                idle = age(entry, now)
-                return Blocked(Obstacle.EXPIRED, entry.source, entry.tokens, idle, view.rule.seconds(entry.ttl))
+                return Blocked(Obstacle.EXPIRED, entry.source, entry.tokens)
             if not visible(entry, now):
                 return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, entry.tokens)
             if position not in reach and view.marks and position < view.marks[-1].position:
-                back = view.marks[-1].position - position + 1 if view.marks else None
+                back = view.marks[-1].position - position + 1
                 return Blocked(Obstacle.BEYOND_LOOKBACK, entry.source, entry.tokens, positions_back=back)
         return None
 

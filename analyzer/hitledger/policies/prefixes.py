@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hitledger.policies.cache import Blocked, Entry, Obstacle, age, alive, used_at, visible, visible_from
+from hitledger.policies.cache import Blocked, Entry, Obstacle, alive, used_at, visible, visible_from
 from hitledger.policies.view import ROOT, EntryKey, View
 from hitledger.prefix import common_characters
 from hitledger.types import Evidence, Kind, Segment
@@ -81,8 +81,7 @@ class Prefixes:
             if held <= tokens:
                 return None
             if not alive(entry, view.rule, now):
-                idle = age(entry, now)
-                return Blocked(Obstacle.EXPIRED, entry.source, held, idle, view.rule.seconds(entry.ttl))
+                return Blocked(Obstacle.EXPIRED, entry.source, held)
             if not visible(entry, now):
                 return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, held)
             return None

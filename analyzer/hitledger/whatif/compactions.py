@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hitledger.billing import rates_of
 from hitledger.chains import Link
 from hitledger.prices import PriceBook, Rates
-from hitledger.whatif.money import price_of, total_of
+from hitledger.whatif.money import prices_of, total_of
 from hitledger.whatif.simulate import SimulatedCall
 
 
@@ -44,9 +44,8 @@ def compactions_of(
         if link.index in compacted and earlier is not None:
             rewritten += one.written + one.uncached
             shorter[link.index] += max(0, earlier.input_tokens - one.input_tokens)
-            paid = price_of(
-                book, replace(link.call, usage=replace(one.usage(link.call), output_tokens=0), logged_cost=None)
-            )
+            alone = replace(link.call, usage=replace(one.usage(link.call), output_tokens=0), logged_cost=None)
+            (paid,) = prices_of(book, [alone])
             costs.append(None if paid is None or read_rate is None else paid - one.input_tokens * read_rate)
         elif shorter[link.index]:
             saved_tokens += shorter[link.index]

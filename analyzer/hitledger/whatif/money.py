@@ -1,10 +1,10 @@
 """What calls of a simulation cost: never by a default, and None where one has no price."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from hitledger.billing import cost_of, rates_of
-from hitledger.prices import PriceBook, Rates, UnknownPrice
+from hitledger.billing import Cost, costs_of
+from hitledger.prices import PriceBook
 from hitledger.types import Call
 
 
@@ -14,13 +14,6 @@ def total_of(costs: Sequence[Decimal | None]) -> Decimal | None:
     return sum(known, Decimal(0)) if known else None
 
 
-def price_of(book: PriceBook, call: Call) -> Decimal | None:
-    """USD of a call; None where it has no price."""
-    if call.usage is None:
-        return call.logged_cost
-    rates = rates_of(book, call, call.usage.input_tokens)
-    try:
-        cost = cost_of(call, rates if isinstance(rates, Rates) else None)
-    except UnknownPrice:
-        return None
-    return cost.total if cost is not None else None
+def prices_of(book: PriceBook, calls: Iterable[Call]) -> list[Decimal | None]:
+    """USD of each call, in order; None for those without a price."""
+    return [cost.total if isinstance(cost, Cost) else None for cost in costs_of(book, calls)]

@@ -20,7 +20,7 @@ from hitledger.types import Call
 from hitledger.verdicts import Judge, MinLoss
 from hitledger.whatif import changes
 from hitledger.whatif.compactions import Compactions, compactions_of
-from hitledger.whatif.money import price_of, total_of
+from hitledger.whatif.money import prices_of, total_of
 from hitledger.whatif.simulate import COMPACTED, SimulatedCall, simulate
 
 ALL = "all"
@@ -188,7 +188,7 @@ def _sum(
     calls: Sequence[Call], simulated: Sequence[SimulatedCall | None], both: Sequence[int], book: PriceBook
 ) -> Outcome:
     found = [(calls[index], one) for index in both if (one := simulated[index]) is not None]
-    costs = [price_of(book, replace(call, usage=one.usage(call))) for call, one in found]
+    costs = prices_of(book, (replace(call, usage=one.usage(call)) for call, one in found))
     return Outcome(
         calls=len(found),
         input_tokens=sum(one.input_tokens for _, one in found),
@@ -201,7 +201,7 @@ def _sum(
 
 def _logged(calls: Sequence[Call], both: Sequence[int], book: PriceBook) -> Outcome:
     known = [(calls[index], usage) for index in both if (usage := calls[index].usage) is not None]
-    costs = [price_of(book, call) for call, _ in known]
+    costs = prices_of(book, (call for call, _ in known))
     return Outcome(
         calls=len(known),
         input_tokens=sum(usage.input_tokens for _, usage in known),
