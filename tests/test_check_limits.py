@@ -19,6 +19,7 @@ from hitledger.check.traffic import TrafficOptions
 from hitledger.check.transition import parse_shares
 from hitledger.errors import NothingToReadError, UsageError
 from hitledger.types import Certainty
+from hitledger_reports import check_figures
 
 TRAFFIC = Path(__file__).parent.parent / "fixtures" / "check" / "traffic"
 LOG = str(TRAFFIC / "anthropic.jsonl")
@@ -38,6 +39,7 @@ def test_each_rule_with_its_value_and_its_limit() -> None:
         ("accepted-marks", "0", "0", True),
         ("no-volatile-prefix", "0", "0", True),
         ("no-bad-marks", "0", "0", True),
+        ("all-changes-measured", "0", "0", True),
         ("max-hit-rate-drop", "-0.185753", "0", True),
         ("max-cost-increase", "9.861933", "5", False),
         ("max-one-off-cost", "0.006038", "0.006", False),
@@ -73,6 +75,56 @@ def test_a_price_that_is_not_known_does_not_pass(tmp_path: Path) -> None:
 def test_the_baseline_stands_in_no_call() -> None:
     with pytest.raises(NothingToReadError, match="stands in the prompt of none of 6 recorded calls"):
         run(baseline=str(TRAFFIC / "notes.md"), candidate=str(TRAFFIC / "notes-160.md"))
+
+
+def folders(path: Path, *, added: bool) -> dict[str, str]:
+    """The recorded tools, the same on both sides, and a prompt that changes and was never recorded."""
+    for name, text in (("old", "Another prompt."), ("new", "Another prompt, ten times as long.")):
+        (path / name).mkdir()
+        (path / name / "tools.json").write_text((TRAFFIC / "tools-anthropic.json").read_text())
+        (path / name / "other.md").write_text(text)
+    if added:
+        (path / "new" / "third.md").write_text("A third part.")
+    return {"baseline": str(path / "old"), "candidate": str(path / "new")}
+
+
+def test_a_change_that_no_recorded_call_shows_does_not_pass_a_limit(tmp_path: Path) -> None:
+    """The unchanged tools stand in all calls and nothing costs more, but the changed prompt stands in none."""
+    sides = folders(tmp_path, added=True)
+    found = run(**sides, limits=Limits(max_cost_increase=Increase(Decimal(0), True)))
+    assert [(rule.name, rule.value, rule.passed) for rule in found.rules[2:]] == [
+        ("all-changes-measured", Decimal(1), False),
+        ("max-cost-increase", Decimal(0), True),
+    ]
+    assert found.traffic is not None
+    assert [Path(file).name for file in found.traffic.unmeasured] == ["other.md"]
+    assert found.traffic.notes == ("Not measured: third.md is on one side only",)
+    assert check_figures.headline(found) == "≈$0 a day, once ≈$0 at the deploy; 1 changed file not measured"
+    assert check_figures.remarks(found)[0].startswith("Not measured: ")
+
+
+def test_a_part_that_did_not_change_need_not_be_recorded(tmp_path: Path) -> None:
+    sides = folders(tmp_path, added=False)
+    (tmp_path / "new" / "other.md").write_text("Another prompt.")
+    found = run(**sides, limits=Limits(max_cost_increase=Increase(Decimal(0), True)))
+    assert found.passed
+    assert found.traffic is not None
+    assert (found.traffic.unmeasured, found.traffic.notes) == ((), ())
+
+
+def test_new_files_alone_are_not_held_against_limits_of_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "system.md").write_text("A new prompt.")
+    found = check(CheckOptions(files=("system.md",), logs=(LOG,), limits=Limits(max_one_off_cost=Decimal(0))))
+    assert [rule.name for rule in found.rules] == ["stable-prefix", "accepted-marks"]
+
+
+def test_a_change_of_nothing_is_no_negative_zero() -> None:
+    found = run("system.md")
+    assert check_figures.headline(found) == "≈$0 a day, once ≈$0 at the deploy"
+    assert [row.change for row in check_figures.rows(found)] == ["≈$0", "≈$0", "≈$0", "+0.0 points", "+0"]
 
 
 def test_sessions_without_the_baseline_stay_as_they_are(tmp_path: Path) -> None:

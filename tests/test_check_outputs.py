@@ -158,6 +158,15 @@ def test_exit_codes(prompt: str, tmp_path: Path) -> None:
     assert invoke("--candidate", prompt, "--no-volatile-prefix")[0] == 4
 
 
+def test_known_findings_can_be_written_where_the_settings_name_them_already(prompt: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.hitledger.check]\nknown = "known.json"\nno-volatile-prefix = true\n'
+    )
+    assert invoke(prompt)[0] == 2  # the file is not there
+    assert invoke(prompt, "--write-known", "known.json")[0] == 4
+    assert invoke(prompt)[0] == 0
+
+
 def test_every_file_that_was_asked_for(tmp_path: Path) -> None:
     files = {name: tmp_path / f"out.{name}" for name in ("json", "markdown", "junit", "sarif")}
     asked = [part for name, path in files.items() for part in (f"--{name}", str(path))]

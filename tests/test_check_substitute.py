@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitledger.check.material import Material, MaterialKind, material_of_text, material_of_value
-from hitledger.check.substitute import Substitution, pairs_of
+from hitledger.check.pairs import pairs_of
+from hitledger.check.substitute import Substitution
 from hitledger.errors import UsageError
 from hitledger.logs.captured.dialect import api_of_shape
 from hitledger.parameters import parameters_of

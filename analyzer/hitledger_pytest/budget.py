@@ -13,6 +13,7 @@ from hitledger.check.limits import Settings, settings_in
 from hitledger.check.render import SECONDS, Place
 from hitledger.check.result import CheckResult
 from hitledger.check.run import CheckOptions, check
+from hitledger.check.traffic import TrafficOptions
 from hitledger.errors import HitledgerError, UsageError
 
 Renderer = Callable[[], Any] | str | Path
@@ -59,10 +60,12 @@ class PrefixBudget:
             settings = flags.over(settings_in(self._root))
             result = check(self._options(render, baseline, settings))
         except HitledgerError as error:
-            pytest.fail(str(error), pytrace=False)
-        if not result.passed:
-            pytest.fail(failure(result), pytrace=False)
-        return result
+            reason = str(error)
+        else:
+            if result.passed:
+                return result
+            reason = failure(result)
+        pytest.fail(reason, pytrace=False)  # outside the handler, which would show the error twice
 
     def _options(self, render: Renderer, baseline: Renderer | None, settings: Settings) -> CheckOptions:
         return CheckOptions(
@@ -71,6 +74,7 @@ class PrefixBudget:
             logs=settings.logs,
             limits=settings.limits(),
             known=settings.known,
+            traffic=TrafficOptions(calls_per_day=settings.calls_per_day),
             place=Place(self._root, tuple(filter(None, sys.path)), settings.render_timeout or SECONDS),
         )
 

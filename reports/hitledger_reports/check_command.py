@@ -84,7 +84,7 @@ def check(
         logs=settings.logs,
         format=format,
         limits=settings.limits(),
-        known=settings.known,
+        known=None if write_known and not Path(settings.known or "").is_file() else settings.known,
         prices=prices,
         rules=rules_with(rules),
         tokenizers=parse_tokenizers(tuple(tokenizer or ())),

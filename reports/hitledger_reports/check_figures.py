@@ -29,7 +29,9 @@ def headline(result: CheckResult) -> str:
         return f"{' and '.join(found) or 'No error'} in the prompt."
     sure = result.traffic.certainty
     once = f"once {figures.usd(result.one_off_cost, sure)} at the deploy"
-    return f"{signed_usd(day.change, sure)} a day{_percent(day.before, day.change)}, {once}"
+    left = result.traffic.unmeasured
+    missed = f"; {figures.plural(len(left), 'changed file')} not measured" if left else ""
+    return f"{signed_usd(day.change, sure)} a day{_percent(day.before, day.change)}, {once}{missed}"
 
 
 def rows(result: CheckResult) -> tuple[Row, ...]:
@@ -40,7 +42,7 @@ def rows(result: CheckResult) -> tuple[Row, ...]:
     sure = traffic.certainty
     tokens = traffic.input_tokens
     rate = found.hit_rate
-    points = None if rate.drop is None else -rate.drop * 100
+    points = None if rate.drop is None else 0.0 - rate.drop * 100  # never -0
     money = (
         ("Cost a day", found.cost_per_day),
         ("Cost a session", traffic.cost_per_session),
@@ -78,10 +80,13 @@ def remarks(result: CheckResult) -> tuple[str, ...]:
     """What a reader has to know beside the figures."""
     traffic = result.traffic
     if traffic is None:
-        return ()
+        return ("Only the prompt itself was examined; --baseline with --logs says what a change costs.",)
     calls, sessions = figures.plural(traffic.calls, "recorded call"), figures.plural(traffic.sessions, "session")
     where = f"{traffic.calls_substituted:,} of {calls} ({traffic.sessions_substituted:,} of {sessions})"
-    found = [f"The baseline stands in {where}; the others stay as they are."]
+    found = [
+        f"Not measured: {file} was changed, and its baseline stands in no recorded call." for file in traffic.unmeasured
+    ]
+    found.append(f"The baseline stands in {where}; the others stay as they are.")
     if traffic.rewritten_tokens:
         found.append(
             f"At the deploy {figures.plural(traffic.warm_sessions, 'warm session')} "
@@ -114,7 +119,8 @@ def advice(result: CheckResult) -> str:
     saved = f"{figures.count(move.tokens, Certainty.ESTIMATED)} tokens a call would stay readable"
     if result.move_saves_per_1000_calls is not None:
         saved += f", {figures.usd(result.move_saves_per_1000_calls, Certainty.ESTIMATED)} less for 1,000 calls"
-    return f"Move {move.path} (characters {move.start} to {move.end}) behind {move.behind}: {saved}."
+    target = f"to the end of {move.behind}" if move.behind == move.path else f"behind {move.behind}"
+    return f"Move what changes, from characters {move.start} to {move.end} of {move.path} on, {target}: {saved}."
 
 
 def rule_line(rule: RuleResult) -> str:
@@ -143,6 +149,6 @@ def signed_usd(value: Decimal | None, certainty: Certainty) -> str:
 
 
 def _percent(before: Decimal | None, change: Decimal | None) -> str:
-    if not before or change is None:
+    if not before or not change:
         return ""
     return f" ({100 * change / before:+.1f} %)".replace("-", "−")

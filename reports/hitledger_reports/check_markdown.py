@@ -12,9 +12,10 @@ FINDINGS = 5
 def render(result: CheckResult) -> str:
     """The comment. Same result, same string. Texts of prompts stand in code spans, so that none takes effect."""
     mark = "✅" if result.passed else "❌"
-    lines = [f"### {mark} {prose(check_figures.headline(result))}", ""]
-    lines += [f"- ❌ {prose(check_figures.rule_line(rule))}" for rule in result.rules if not rule.passed]
-    lines += _findings(result)
+    lines = [f"### {mark} {prose(check_figures.headline(result))}"]
+    failed = [f"- ❌ {prose(check_figures.rule_line(rule))}" for rule in result.rules if not rule.passed]
+    if listed := failed + _findings(result):
+        lines += ["", *listed]
     if advice := check_figures.advice(result):
         lines += ["", prose(shown(advice, PROSE))]
     rows = check_figures.rows(result)
@@ -22,7 +23,9 @@ def render(result: CheckResult) -> str:
         lines += ["", "| | Before | After | Change |", "| :--- | ---: | ---: | ---: |"]
         lines += [f"| {row.label} | {row.before} | {row.after} | {row.change} |" for row in rows]
     remarks = check_figures.remarks(result)
-    if remarks:
+    if not rows:
+        lines += ["", *(prose(shown(remark, PROSE)) for remark in remarks)]
+    elif remarks:
         lines += ["", "<details><summary>How this was measured</summary>", ""]
         lines += [f"- {prose(shown(remark, PROSE))}" for remark in remarks]
         lines += [f"- {figures.LEGEND}", "", "</details>"]

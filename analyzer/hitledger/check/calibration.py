@@ -1,7 +1,7 @@
 """Tokens as the provider counts them: a public tokenizer's counts, scaled for each model to the logged totals."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hitledger.positions import Counter
 from hitledger.types import Call, Segment
@@ -19,6 +19,11 @@ class ScaledCounter:
         counted = self._counter.count(segment, model)
         factor = self._factors.get(model, 1.0)
         return counted if factor == 1.0 else round(counted * factor)
+
+
+def carried_over(factors: Mapping[str, float], models: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Factors with those of models (old, new) that the logs do not have: counted as the old one's tokens."""
+    return {new: factors[old] for old, new in sorted(models) if old in factors} | dict(factors)
 
 
 def factors_of(calls: Sequence[Call], counter: Counter) -> dict[str, float]:

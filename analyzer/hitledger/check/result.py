@@ -23,7 +23,7 @@ class RuleResult:
     name: str
     value: Decimal | None
     limit: Decimal
-    unit: str  # findings | percentage points | % | USD a day | USD | tokens a call
+    unit: str  # findings | changed files in no recorded call | percentage points | % | USD a day | USD | tokens a call
     passed: bool
 
 
@@ -72,6 +72,7 @@ class Traffic:
     calls_left_out: dict[str, int]  # by reason
     sessions: int
     sessions_substituted: int
+    unmeasured: tuple[str, ...]  # changed files whose baseline stands in no call
     days: Decimal
     reported_hit_rate: float | None  # what the provider said of the same calls
     input_tokens: Tokens

@@ -1,7 +1,7 @@
 """The check: sources -> static part -> substitution into recorded traffic -> rules -> one value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from hitledger.check import known
 from hitledger.check.figures import usd
 from hitledger.check.limits import Limits
 from hitledger.check.order import Move
+from hitledger.check.pairs import pairs_of, unpaired
 from hitledger.check.recording import Recording, record
 from hitledger.check.render import Place
 from hitledger.check.result import SCHEMA_VERSION, CheckResult
 from hitledger.check.sources import Source, load, load_changed
 from hitledger.check.static import Static, examine
-from hitledger.check.substitute import pairs_of
 from hitledger.check.traffic import Effect, TrafficOptions, effect
 from hitledger.check.verdict import Evidence, rules_of
 from hitledger.errors import UsageError
@@ -45,7 +45,8 @@ class CheckOptions:
 def check(options: CheckOptions) -> CheckResult:
     """Check a change. Raises UsageError, NothingToReadError, RenderError."""
     baseline, candidate = _sources(options)
-    if options.limits.need_traffic and not (options.logs and baseline):
+    new_files_alone = bool(options.files) and baseline is None  # nothing of them was deployed yet
+    if options.limits.need_traffic and not new_files_alone and not (options.logs and baseline):
         raise UsageError("limits on the hit rate, cost or tokens need --baseline and --logs")
     counter, rules = TokenCounter(dict(options.tokenizers)), options.rules or shipped()
     before = examine(baseline, counter, rules) if baseline is not None else None
@@ -56,6 +57,8 @@ def check(options: CheckOptions) -> CheckResult:
         book = PriceBook(options.prices)
         recording = record(options.logs, options.format, rules, counter)
         found = effect(recording, pairs_of(baseline.parts, candidate.parts), rules, book, options.traffic)
+        alone = tuple(f"Not measured: {part} is on one side only" for part in unpaired(baseline.parts, candidate.parts))
+        found = replace(found, traffic=replace(found.traffic, notes=(*found.traffic.notes, *alone)))
         saves = _saving(after.move, recording, book) if after.move is not None else None
     return _result(options, baseline, candidate, after, found, saves)
 

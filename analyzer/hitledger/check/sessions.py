@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from decimal import Decimal
 
+from hitledger.causes.case import changes
 from hitledger.check.bootstrap import SessionSums
 from hitledger.check.figures import Amounts, Shares, Tokens
 from hitledger.check.result import SessionEffect
@@ -11,6 +12,7 @@ from hitledger.check.simulate import Outcome
 from hitledger.check.transition import Transition, Worlds
 from hitledger.expect import in_time_order
 from hitledger.prefix import first_difference
+from hitledger.types import Call
 
 
 def by_session(worlds: Worlds) -> dict[str, list[int]]:
@@ -49,7 +51,7 @@ def effect_of(
         hit_rate=Shares(hit_rate(before), hit_rate(after)),
         cost=Amounts(cost_of(before), cost_of(after)).rounded(),
         input_tokens=Tokens(*(sum(one.usage.input_tokens for one in side) for side in (before, after))),
-        path=_path(worlds, late[0]) if late else "",
+        path=_path(worlds.before[late[0]], worlds.after[late[0]]) if late else "",
         rewritten_tokens=sum(deploy.rewritten.get(index, 0) for index in indices),
         broken_calls=sum(index in deploy.rewritten for index in indices),
     )
@@ -78,6 +80,15 @@ def _sides(worlds: Worlds, indices: list[int]) -> tuple[list[Outcome], list[Outc
     return before, after
 
 
-def _path(worlds: Worlds, index: int) -> str:
-    found = first_difference(worlds.before[index].prompt, worlds.after[index].prompt)
-    return found.path
+def _path(before: Call, after: Call) -> str:
+    """The first value that differs: of the prompt, the model, a mark, a parameter."""
+    found = first_difference(before.prompt, after.prompt)
+    if not found.append_only:
+        return found.path
+    if found.after is not None:
+        return found.after.path
+    if before.model != after.model:
+        return "model"
+    both = zip(before.prompt.segments(), after.prompt.segments(), strict=True)
+    marks = (new.path for old, new in both if old.mark != new.mark)
+    return next(marks, "") or next((change.path for change in changes(before.parameters, after.parameters)), "")

@@ -1,41 +1,19 @@
 """The candidate in place of the baseline in recorded calls: only where the baseline really stands in the prompt."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
 from msgspec.structs import replace
 
 from hitledger.check.material import Material, MaterialKind
+from hitledger.check.pairs import Pair
 from hitledger.check.splice import renumbered, spliced
-from hitledger.errors import UsageError
 from hitledger.segments import digest_of
 from hitledger.types import Call, Kind, Parameter, Segment, Tier, prompt_of
 
 SHORTEST = 20  # characters; a shorter text is looked for as a whole block only, not inside one
 SYSTEM_ROLES = frozenset({"system", "developer"})
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One part on both sides."""
-
-    baseline: Material
-    candidate: Material
-
-
-def pairs_of(baseline: Sequence[Material], candidate: Sequence[Material]) -> tuple[Pair, ...]:
-    """Parts with the same name. Raises UsageError where the two sides are not of one kind."""
-    old = {part.name: part for part in baseline}
-    found = tuple(Pair(old[part.name], part) for part in candidate if part.name in old)
-    if not found:
-        raise UsageError("--baseline and --candidate have no file in common: give two files, or two folders alike")
-    for pair in found:
-        if pair.baseline.kind is not pair.candidate.kind:
-            kinds = f"{pair.baseline.file} is a {pair.baseline.kind}, {pair.candidate.file} a {pair.candidate.kind}"
-            raise UsageError(f"{kinds}: --baseline and --candidate are of one kind")
-    return found
 
 
 class Substitution:
@@ -44,10 +22,18 @@ class Substitution:
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self._pairs = pairs
         self._system: dict[tuple[Segment, int], Segment] = {}
+        self._found: set[int] = set()
+        self.moved_to: set[tuple[str, str]] = set()
+        """(model of a call, model that it gets) so far."""
+
+    @property
+    def missing(self) -> tuple[Pair, ...]:
+        """Changed parts whose baseline stood in no call so far: what they cost is not measured."""
+        return tuple(pair for number, pair in enumerate(self._pairs) if pair.changed and number not in self._found)
 
     def apply(self, call: Call) -> Call | None:
         """The call with the candidate in it, the same object where nothing changes; None where no baseline is in it."""
-        segments, parameters, stands = call.prompt.segments(), call.parameters, False
+        segments, parameters, asked, stands = call.prompt.segments(), call.parameters, call, False
         for number, pair in enumerate(self._pairs):
             if pair.baseline.kind is MaterialKind.SYSTEM:
                 found = self._text(segments, pair, number)
@@ -55,14 +41,25 @@ class Substitution:
                 found = _replaced(segments, pair, Tier.TOOLS)
             else:
                 found = _body(segments, pair)
-                parameters = _parameters(parameters, pair) if found is not None else parameters
+                if found is not None:
+                    parameters, asked = _parameters(parameters, pair), self._of_model(asked, pair)
             if found is not None:
                 segments, stands = found, True
+                self._found.add(number)
         if not stands:
             return None
-        if parameters == call.parameters and _same(segments, call.prompt.segments()):
+        if parameters == call.parameters and asked is call and _same(segments, call.prompt.segments()):
             return call
-        return replace(call, prompt=prompt_of(renumbered(segments)), parameters=parameters)
+        return replace(asked, prompt=prompt_of(renumbered(segments)), parameters=parameters)
+
+    def _of_model(self, call: Call, pair: Pair) -> Call:
+        """The call to the candidate's model, where the baseline's was asked and the candidate's is another."""
+        old, new = pair.baseline, pair.candidate
+        if not pair.other_model or not new.model or old.model not in (call.model, call.served_model):
+            return call
+        self.moved_to.add((call.model, new.model))
+        moved = replace(call, model=new.model, served_model="")
+        return moved if old.provider == new.provider else replace(moved, provider=new.provider, tier="", route=())
 
     def _text(self, segments: tuple[Segment, ...], pair: Pair, number: int) -> tuple[Segment, ...] | None:
         old, new = pair.baseline.text, pair.candidate.text

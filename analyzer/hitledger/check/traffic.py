@@ -1,18 +1,19 @@
 """The traffic part: recorded calls with baseline and candidate, simulated by the providers' rules, in money."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
 from hitledger.check.bootstrap import spread_of
-from hitledger.check.calibration import ScaledCounter, factors_of
+from hitledger.check.calibration import ScaledCounter, carried_over, factors_of
 from hitledger.check.figures import Amounts, Shares, Tokens, usd
+from hitledger.check.pairs import Pair
 from hitledger.check.recording import Recording
 from hitledger.check.result import Rollout, SessionEffect, Traffic, Ttft
 from hitledger.check.sessions import by_session, cost_of, effect_of, hit_rate, sums_of
 from hitledger.check.simulate import Outcome, Simulator
-from hitledger.check.substitute import Pair, Substitution
+from hitledger.check.substitute import Substitution
 from hitledger.check.transition import Transition, Worlds, busiest_moment, deploy, moment_of, roll_out
 from hitledger.errors import HitledgerError, NothingToReadError
 from hitledger.measurement import Measurement
@@ -50,8 +51,10 @@ def effect(
 ) -> Effect:
     """Put the candidate into the calls and compare. Raises NothingToReadError where the baseline stands in none."""
     before = recording.calls
-    after, stands = _substituted(before, pairs, recording)
-    factors = factors_of(before, recording.counter)
+    substitution = Substitution(pairs)
+    after, stands = _substituted(before, substitution, recording)
+    models = tuple(sorted(substitution.moved_to))
+    factors = carried_over(factors_of(before, recording.counter), models)
     simulator = Simulator(rules, ScaledCounter(recording.counter, factors), book)
     old = tuple(simulator.run(before))
     changed = any(one is not other for one, other in zip(before, after, strict=True))
@@ -65,6 +68,9 @@ def effect(
     traffic = _traffic(recording, worlds, stands, switch, rows, factors, options)
     traffic = replace(
         traffic,
+        certainty=Certainty.ESTIMATED if models else traffic.certainty,
+        unmeasured=tuple(pair.candidate.file for pair in substitution.missing),
+        notes=(*traffic.notes, *_of_models(models, pairs)),
         rollout=rollout,
         deploy_at=_instant(worlds, switch) if changed else "",
         spread=spread_of([sums_of(worlds, indices) for indices in groups.values()]),
@@ -73,9 +79,8 @@ def effect(
 
 
 def _substituted(
-    before: Sequence[Call], pairs: Sequence[Pair], recording: Recording
+    before: Sequence[Call], substitution: Substitution, recording: Recording
 ) -> tuple[tuple[Call, ...], frozenset[int]]:
-    substitution = Substitution(pairs)
     found = [substitution.apply(call) for call in before]
     stands = frozenset(index for index, call in enumerate(found) if call is not None)
     if not stands:
@@ -85,6 +90,18 @@ def _substituted(
             "without placeholders, or as module:function"
         )
     return tuple(call or own for call, own in zip(found, before, strict=True)), stands
+
+
+def _of_models(models: Sequence[tuple[str, str]], pairs: Sequence[Pair]) -> Iterator[str]:
+    for old, new in models:
+        yield (
+            f"The candidate asks {new} instead of {old}: priced and cached by the rules of {new}, with tokens counted "
+            f"and answers as long as those of {old} (estimated)"
+        )
+    for pair in pairs:
+        if pair.other_model and not models:
+            asked = f"{pair.candidate.model or 'no model'} instead of {pair.baseline.model or 'none'}"
+            yield f"The candidate asks {asked}, but no recorded call asked the baseline's model: all keep their own"
 
 
 def _nothing(worlds: Worlds) -> Transition:
@@ -126,6 +143,7 @@ def _traffic(
         cost=cost.rounded(),
         warm_sessions=sum(row.broken_calls > 0 for row in rows),
         rewritten_tokens=sum(switch.rewritten.values()),
+        unmeasured=(),
         deploy_at="",
         certainty=Certainty.CALIBRATED if logged else Certainty.ESTIMATED,
         rules=tuple(sorted({one.rule for one in (*old, *new)})),

@@ -26,6 +26,8 @@ class Evidence:
 def rules_of(evidence: Evidence, limits: Limits) -> tuple[RuleResult, ...]:
     """Two rules always hold: a rendered prefix is stable, and marks are accepted. The others where they are asked for.
 
+    A limit on the traffic brings one more: that the traffic shows all that was changed.
+
     Known findings do not count.
     """
     return tuple(_static(evidence, limits)) + tuple(_traffic(evidence, limits))
@@ -47,8 +49,12 @@ def _none_of(name: str, findings: Sequence[CheckFinding], levels: tuple[Level, .
 
 def _traffic(evidence: Evidence, limits: Limits) -> Iterator[RuleResult]:
     effect = evidence.effect
-    if effect is None:
+    if effect is None or not limits.need_traffic:
         return
+    unmeasured = Decimal(len(effect.traffic.unmeasured))
+    yield RuleResult(
+        "all-changes-measured", unmeasured, Decimal(0), "changed files in no recorded call", not unmeasured
+    )
     if limits.max_hit_rate_drop is not None:
         drop = effect.hit_rate.drop
         value = None if drop is None else Decimal(drop) * 100
