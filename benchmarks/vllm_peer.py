@@ -18,7 +18,6 @@ from pathlib import Path
 
 import torch
 
-from hitledger.measurement import Measurement
 from hitledger.reconcile import reconcile
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.request import Request
@@ -83,16 +82,12 @@ def _when_up(process: subprocess.Popen[bytes], log: Path) -> ServerClient:
 
 
 def reuse_differs(client: ServerClient, loaded: LoadedModel, logs: list[str]) -> bool:
-    """Replay each log; the prompts of one log are new to the server since each starts with its own words."""
+    """All logs as one replay: prompts of different logs may share a prefix, and the server remembers."""
     target = Target(loaded.tokenizer, loaded.vocabulary_size, loaded.chat_template, loaded.special_tokens)
-    different = False
-    for log in logs:
-        found: Measurement = replay_on_server(read_calls([log], None), client, target, ServerOptions())
-        print(f"\n{Path(log).name}")
-        for line in measurement_lines(found):
-            print(line)
-        different |= bool(reconcile(found).unequal or not found.calls)
-    return different
+    found = replay_on_server(read_calls(logs, None), client, target, ServerOptions())
+    for line in measurement_lines(found):
+        print(line)
+    return bool(reconcile(found).unequal or not found.calls)
 
 
 def tokens_differ(client: ServerClient, loaded: LoadedModel) -> bool:

@@ -31,3 +31,22 @@ def test_a_running_server_does_what_its_rule_says(engine: str, variable: str, na
     found = reconcile(replay_on_server(calls, client, target, ServerOptions(engine)))
     assert len(found.calls) == len(calls)
     found.require_equal()
+
+
+def test_usage_as_vllm_writes_it_in_three_shapes() -> None:
+    """(input, uncached, read, written, output) of real replies: two shapes count the cached tokens in, one counts them out."""
+    calls = list(read_logs([str(SCENARIOS.parent / "vllm/served.jsonl")]).calls())
+    found = []
+    for call in calls:
+        usage = call.usage
+        assert usage is not None
+        classes = (usage.uncached_input_tokens, usage.cache_read_tokens, usage.cache_write_tokens, usage.output_tokens)
+        found.append((call.api, usage.input_tokens, *classes))
+    assert found == [
+        ("chat", 230, 230, 0, None, 8),
+        ("chat", 248, 24, 224, None, 5),
+        ("messages", 231, 7, 192, 32, 8),
+        ("messages", 251, 27, 224, 0, 6),
+        ("responses", 229, 5, 192, 32, 8),
+        ("responses", 229, 5, 224, 0, 8),
+    ]
