@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
+from repositories import git
+
 ROOT = Path(__file__).parent.parent
 TRAFFIC = ROOT / "fixtures" / "check" / "traffic"
 BIN = Path(sys.executable).parent
@@ -88,11 +90,6 @@ def project(tmp_path: Path) -> Path:
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-q", "-m", "first", "--no-verify")
     return tmp_path
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=check", "-c", "user.email=check@localhost", "-c", "commit.gpgSign=false"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def hook(project: Path) -> subprocess.CompletedProcess[str]:

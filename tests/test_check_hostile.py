@@ -1,25 +1,21 @@
 """Prompt files, revisions and renderers that mean harm: never a pass, never a traceback, never a search without end."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from hitledger.check.conditions import CONDITIONS
-from hitledger.check.render import Place, RenderError, render
+from hitledger.check.render import render
 from hitledger.check.run import CheckOptions, check
+from hitledger.check.runner import Place, RenderError
 from hitledger.check.shapes import volatile_matches
 from hitledger.check.sources import load, load_changed
 from hitledger.check.suspects import LISTED
 from hitledger.errors import NothingToReadError, UsageError
+from repositories import git
 
 PROMPT = "You keep the ledger of a small harbour.\n"
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=check", "-c", "user.email=check@localhost", "-c", "commit.gpgSign=false"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

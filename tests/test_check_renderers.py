@@ -8,8 +8,9 @@ import pytest
 
 from hitledger.check.conditions import CONDITIONS, REFERENCE
 from hitledger.check.findings import CheckFinding, Level
-from hitledger.check.render import Place, RenderError, render
+from hitledger.check.render import render
 from hitledger.check.run import CheckOptions, check
+from hitledger.check.runner import Place, RenderError
 from hitledger.errors import HitledgerError, UsageError
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "check" / "renderers"
@@ -94,8 +95,8 @@ def test_the_move_says_what_would_be_saved() -> None:
     ],
 )
 def test_a_renderer_that_gives_no_prompt_never_passes(function: str, message: str) -> None:
+    seconds = 1 if message == "not done within 1 s" else 60  # a busy machine does not decide the others
     with pytest.raises(HitledgerError) as caught:
-        seconds = 1 if message == "not done within 1 s" else 60  # a busy machine does not decide the others
         check(CheckOptions(candidate=f"failing:{function}", place=Place(FOLDER, seconds=seconds)))
     assert message in str(caught.value)
     assert caught.value.exit_code in (1, 2)

@@ -1,6 +1,5 @@
 """What the user names: files, folders, git revisions; lines of findings in them."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,17 +8,13 @@ from hitledger.check import gitfiles
 from hitledger.check.findings import Level
 from hitledger.check.lines import position_of
 from hitledger.check.material import MaterialKind
-from hitledger.check.render import Place
 from hitledger.check.run import CheckOptions, check
+from hitledger.check.runner import Place
 from hitledger.check.sources import load, load_changed
 from hitledger.errors import NothingToReadError, UsageError
+from repositories import git
 
 LASTING = "You keep the ledger of a small harbour.\nAnswer in one short sentence.\n"
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=check", "-c", "user.email=check@localhost", "-c", "commit.gpgSign=false"]
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture

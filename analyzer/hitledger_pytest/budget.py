@@ -10,9 +10,9 @@ import pytest
 
 from hitledger.check.findings import Level
 from hitledger.check.limits import Settings, settings_in
-from hitledger.check.render import SECONDS, Place
 from hitledger.check.result import CheckResult
 from hitledger.check.run import CheckOptions, check
+from hitledger.check.runner import SECONDS, Place
 from hitledger.check.traffic import TrafficOptions
 from hitledger.errors import HitledgerError, UsageError
 

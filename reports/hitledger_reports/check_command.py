@@ -47,9 +47,9 @@ def check(
     """Say what a change of a prompt costs before it is deployed. Exit 4 where a limit is passed."""
     from hitledger.check import known as known_findings
     from hitledger.check.limits import Settings, settings_in
-    from hitledger.check.render import SECONDS, Place
     from hitledger.check.run import CheckOptions
     from hitledger.check.run import check as run
+    from hitledger.check.runner import SECONDS, Place
     from hitledger.check.traffic import TrafficOptions
     from hitledger.check.transition import parse_shares
     from hitledger.measurement import load

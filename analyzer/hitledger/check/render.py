@@ -1,10 +1,6 @@
 """Call a renderer under every condition, each in a process of its own with a time limit. It never passes by failing."""
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,24 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import orjson
-
 from hitledger.check.conditions import AGAIN, CONDITIONS, REFERENCE, Condition
-from hitledger.check.workfolder import git_state, links_to
-from hitledger.errors import HitledgerError, UsageError
+from hitledger.check.runner import Place, RenderError, Runner
+from hitledger.errors import UsageError
 
-WORKER = Path(__file__).with_name("worker.py")
-SECONDS = 20.0
 PROCESSES = 4
-MAX_ANSWER_BYTES = 64 * 2**20
-MAX_PRINTED = 200
-CALLS = 2  # of the worker, in one process
 TARGET = re.compile(r"(?:[A-Za-z_][\w.]*|.+\.py):[A-Za-z_][\w.]*")
-
-
-class RenderError(HitledgerError):
-    """A renderer that raises, hangs, prints, exits, or gives something that is no prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +35,6 @@ class Renders:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a renderer is run: its project's folder, what Python looks for modules in, and the time limit."""
-
-    folder: Path
-    search: tuple[str, ...] = ()
-    seconds: float = SECONDS
-
-
 def is_target(text: str) -> bool:
     """Whether a text names a renderer: `module:function` or `file.py:function`."""
     return TARGET.fullmatch(text) is not None
@@ -70,7 +45,7 @@ def render(target: str, place: Place, conditions: Sequence[Condition] = CONDITIO
     if not is_target(target):
         raise UsageError(f"{target}: give module:function")
     with tempfile.TemporaryDirectory(prefix="hitledger-check-", ignore_cleanup_errors=True) as scratch:
-        runner = _Runner(target, place, Path(scratch))
+        runner = Runner(target, place, Path(scratch))
         try:
             first = runner.run(0, REFERENCE)
             with ThreadPoolExecutor(PROCESSES) as pool:
@@ -90,125 +65,3 @@ def _shown(file: str, place: Place) -> str:
         return str(Path(file).resolve().relative_to(place.folder.resolve()))
     except ValueError:
         return Path(file).name
-
-
-class _Answer(msgspec.Struct, frozen=True):
-    """What the worker writes: JSON texts, or what went wrong. A renderer can write over it, so it is not trusted."""
-
-    values: tuple[str, ...] = ()
-    file: str = ""
-    line: int = 1
-    failure: str = ""
-
-
-class _Runner:
-    """Runs the worker under one condition at a time."""
-
-    def __init__(self, target: str, place: Place, scratch: Path) -> None:
-        self.target = _absolute(target, place)
-        self.place = place
-        self.scratch = scratch
-
-    def run(self, number: int, condition: Condition) -> _Answer:
-        """The worker's answer. Raises RenderError."""
-        answer, printed = self.scratch / f"answer-{number}", self.scratch / f"printed-{number}"
-        request = {
-            "target": self.target,
-            "time": condition.time,
-            "seed": condition.seed,
-            "host": condition.host,
-            "answer": str(answer),
-        }
-        folder, extra = self._folder(number, condition)
-        command = [sys.executable, "-P", str(WORKER), orjson.dumps(request).decode()]
-        with printed.open("wb") as output:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.DEVNULL,
-                cwd=folder,
-                env=self._environment(number, condition, folder) | extra,
-                start_new_session=True,
-            )
-            try:
-                process.wait(self.place.seconds)
-            except subprocess.TimeoutExpired:
-                raise self._failure(condition, f"not done within {self.place.seconds:g} s") from None
-            finally:
-                _end(process)
-        return self._read(condition, answer, printed, process.returncode)
-
-    def value(self, number: int, condition: Condition, text: str) -> Any:
-        """The JSON value, folders made for this run under fixed names, so that results do not change."""
-        for folder, name in ((f"elsewhere-{number}", "/elsewhere"), (f"home-{number}", "/home/hitledger-check")):
-            text = text.replace(str(self.scratch / folder), name)
-        try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError as error:
-            raise self._failure(condition, f"the renderer gives something that is not JSON: {error}") from error
-
-    def _read(self, condition: Condition, answer: Path, printed: Path, code: int) -> _Answer:
-        with printed.open("rb") as stream:
-            said = stream.read(MAX_PRINTED).decode(errors="replace")
-        if not answer.is_file():
-            raise self._failure(condition, f"the process ends before it gives a prompt (code {code})")
-        if answer.stat().st_size > MAX_ANSWER_BYTES:
-            raise self._failure(condition, f"more than {MAX_ANSWER_BYTES // 2**20} MiB")
-        try:
-            found = msgspec.json.decode(answer.read_bytes(), type=_Answer)
-        except msgspec.DecodeError:
-            raise self._failure(condition, "the process gives no whole answer") from None
-        if found.failure:
-            raise self._failure(condition, found.failure)
-        if len(found.values) != CALLS:
-            raise self._failure(condition, "the process gives no whole answer")
-        if said:
-            raise self._failure(condition, f"the renderer prints: {said.strip()!r}")
-        return found
-
-    def _failure(self, condition: Condition, reason: str) -> RenderError:
-        when = "" if condition is REFERENCE else f" ({condition.name} changed)"
-        place, _, name = self.target.rpartition(":")
-        target = f"{Path(place).name}:{name}" if place.endswith(".py") else self.target
-        return RenderError(f"{target}: {reason}{when}")
-
-    def _folder(self, number: int, condition: Condition) -> tuple[Path, dict[str, str]]:
-        if not condition.elsewhere:
-            return self.place.folder, {}
-        folder = self.scratch / f"elsewhere-{number}"
-        links_to(self.place.folder, folder)
-        return folder, git_state(folder)
-
-    def _environment(self, number: int, condition: Condition, folder: Path) -> dict[str, str]:
-        found = dict(os.environ)
-        found.pop("PYTHONSTARTUP", None)
-        search = [*self.place.search, str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-        found |= {
-            "PYTHONPATH": os.pathsep.join(search),
-            "PYTHONHASHSEED": str(condition.hash_seed),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PWD": str(folder),
-            "TZ": condition.zone,
-        }
-        if condition.environment:
-            home = self.scratch / f"home-{number}"
-            home.mkdir()
-            found |= condition.environment | {"HOME": str(home), "TMPDIR": str(home)}
-            found.setdefault("PYTHONUSERBASE", str(Path.home() / ".local"))
-        return found
-
-
-def _absolute(target: str, place: Place) -> str:
-    """A file's path does not depend on the working folder."""
-    path, _, name = target.rpartition(":")
-    return f"{(place.folder / path).resolve()}:{name}" if path.endswith(".py") else target
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the process and what it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        process.kill()
-    process.wait()

@@ -9,7 +9,7 @@ import msgspec
 from hitledger.check.bootstrap import Spread
 from hitledger.check.figures import Amounts, Shares, Tokens
 from hitledger.check.findings import CheckFinding
-from hitledger.check.order import Move
+from hitledger.check.moves import Move
 from hitledger.errors import HitledgerError
 from hitledger.types import Certainty
 

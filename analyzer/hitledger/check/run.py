@@ -8,11 +8,11 @@ from pathlib import Path
 from hitledger.check import known
 from hitledger.check.figures import usd
 from hitledger.check.limits import Limits
-from hitledger.check.order import Move
+from hitledger.check.moves import Move
 from hitledger.check.pairs import pairs_of, unpaired
 from hitledger.check.recording import Recording, record
-from hitledger.check.render import Place
 from hitledger.check.result import SCHEMA_VERSION, CheckResult
+from hitledger.check.runner import Place
 from hitledger.check.sources import Source, load, load_changed
 from hitledger.check.static import Static, examine
 from hitledger.check.traffic import Effect, TrafficOptions, effect

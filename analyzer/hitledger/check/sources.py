@@ -7,7 +7,8 @@ from pathlib import Path
 
 from hitledger.check import gitfiles
 from hitledger.check.material import Material, material_of_text, material_of_value
-from hitledger.check.render import Place, is_target, render
+from hitledger.check.render import is_target, render
+from hitledger.check.runner import Place
 from hitledger.errors import NothingToReadError, UsageError
 
 MAX_FILE_BYTES = 32 * 2**20

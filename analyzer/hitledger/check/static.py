@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hitledger.check.breakpoints import mark_findings
 from hitledger.check.findings import CheckFinding, in_order
-from hitledger.check.order import Move, advice, spot_of
+from hitledger.check.moves import Move, advice, spot_of
 from hitledger.check.sources import Source
 from hitledger.check.stability import first_unstable, unstable, unstable_segments
 from hitledger.check.suspects import suspects

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hitledger.check.findings import CheckFinding, Level, finding
 from hitledger.check.material import Material
-from hitledger.check.order import Spot
+from hitledger.check.moves import Spot
 from hitledger.check.prefix_end import prefix_end
 from hitledger.check.shapes import Match, volatile_matches
 from hitledger.types import Tier

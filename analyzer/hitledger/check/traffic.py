@@ -10,12 +10,13 @@ from hitledger.check.calibration import ScaledCounter, carried_over, factors_of
 from hitledger.check.figures import Amounts, Shares, Tokens, usd
 from hitledger.check.pairs import Pair
 from hitledger.check.recording import Recording
-from hitledger.check.result import Rollout, SessionEffect, Traffic, Ttft
+from hitledger.check.result import Rollout, SessionEffect, Traffic
 from hitledger.check.sessions import by_session, cost_of, effect_of, hit_rate, sums_of
 from hitledger.check.simulate import Outcome, Simulator
 from hitledger.check.substitute import Substitution
 from hitledger.check.transition import Transition, Worlds, busiest_moment, deploy, moment_of, roll_out
-from hitledger.errors import HitledgerError, NothingToReadError
+from hitledger.check.ttft import ttft_of
+from hitledger.errors import NothingToReadError
 from hitledger.measurement import Measurement
 from hitledger.policies.rules import Rules
 from hitledger.prices import PriceBook
@@ -151,7 +152,7 @@ def _traffic(
         cost_per_session=cost.times(1 / Decimal(len(rows) or 1)).rounded(),
         spread=None,
         rollout=None,
-        ttft=_ttft(options.replay, old, new) if options.replay is not None else None,
+        ttft=ttft_of(options.replay, old, new) if options.replay is not None else None,
         notes=recording.notes,
     )
 
@@ -189,21 +190,3 @@ def _reported(calls: Sequence[Call]) -> float | None:
     usages = [call.usage for call in calls if call.usage is not None and call.usage.cache_read_tokens is not None]
     total = sum(usage.input_tokens for usage in usages)
     return sum(usage.cache_read_tokens or 0 for usage in usages) / total if total else None
-
-
-def _ttft(replay: Measurement, old: list[Outcome], new: list[Outcome]) -> Ttft:
-    """TTFT = constant + per_token (n - p) + per_pair (n^2 - p^2), the mean over the calls."""
-    model = replay.ttft_model
-    if model is None:
-        raise HitledgerError("--replay: the measurement holds no fitted TTFT model; run `hitledger replay` with timing")
-
-    def mean(side: list[Outcome]) -> float:
-        times = [
-            model.constant_ms
-            + model.per_token_ms * (one.usage.input_tokens - one.read)
-            + model.per_pair_ms * (one.usage.input_tokens**2 - one.read**2)
-            for one in side
-        ]
-        return round(sum(times) / len(times), 3) if times else 0.0
-
-    return Ttft(mean(old), mean(new), replay.engine, replay.model, replay.device)
