@@ -1,11 +1,14 @@
 """TOML that a user wrote, read within bounds: whatever is wrong with it is a ValueError whose text says what."""
 
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-MAX_LINE = 4_000  # characters: a key of many thousand dots takes time that grows with its square
+MAX_LINE = 4_000  # characters
+MAX_DOTS = 100  # of one key: it takes time that grows with their square
+NO_KEY = re.compile(r"[^\w\s.\"'-]+")  # what separates keys
 
 
 def text_of(path: Path, limit: int) -> str:
@@ -27,6 +30,8 @@ def tables_of(text: str, parse_float: Callable[[str], Any] = float) -> dict[str,
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > MAX_LINE:
             raise ValueError(f"line {number} is longer than {MAX_LINE:,} characters: break it")
+        if line.count(".") > MAX_DOTS and any(part.count(".") > MAX_DOTS for part in NO_KEY.split(line)):
+            raise ValueError(f"line {number} has a key of more than {MAX_DOTS} parts")
     try:
         return tomllib.loads(text, parse_float=parse_float)
     except RecursionError as error:
