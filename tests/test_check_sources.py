@@ -9,7 +9,7 @@ from hitledger.check.findings import Level
 from hitledger.check.lines import position_of
 from hitledger.check.material import MaterialKind
 from hitledger.check.run import CheckOptions, check
-from hitledger.check.runner import Place
+from hitledger.check.runner import Place, RenderError
 from hitledger.check.sources import load, load_changed
 from hitledger.errors import NothingToReadError, UsageError
 from repositories import git
@@ -73,6 +73,51 @@ def test_what_is_not_there(repository: Path, spec: str, error: type[Exception]) 
     with pytest.raises(error):
         load(spec, Place(repository))
     assert not (repository / "x").exists()
+
+
+RENDERER = """
+import json, os
+from pathlib import Path
+from parts import head
+
+def request():
+    tools = json.loads(Path("prompts/tools.json").read_text())
+    return {"model": "gpt-4.1", "tools": tools, "messages": [{"role": "system", "content": head() + os.getcwd()}]}
+"""
+
+
+def test_a_renderer_of_a_revision_is_run_with_the_files_of_that_revision(repository: Path) -> None:
+    """Its module, the module that imports, the file it reads and its folder's name are those of the commit."""
+    (repository / "render.py").write_text(RENDERER)
+    (repository / "parts.py").write_text("def head():\n    return 'You keep the ledger in '\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "renderer")
+    (repository / "parts.py").write_text("def head():\n    return 'Changed, in '\n")
+    (repository / "prompts" / "tools.json").write_text('[{"name": "b"}]')
+    status = git(repository, "status", "--short")
+    place = Place(repository, (str(repository),))
+    for target in ("render:request", "render.py:request"):
+        (part,) = load(f"git:HEAD:{target}", place).parts
+        assert part.prompt.own[0].name == "a"
+        assert part.prompt.own[1].text == f"You keep the ledger in {repository}"
+        assert part.file == "render.py"
+    (now,) = load("render:request", place).parts
+    assert (now.prompt.own[0].name, now.prompt.own[1].text) == ("b", f"Changed, in {repository}")
+    assert git(repository, "status", "--short") == status
+
+
+def test_a_renderer_of_a_revision_that_takes_modules_of_the_work_tree_is_refused(repository: Path) -> None:
+    (repository / "own.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(repository)!r})\nimport later\n"
+        "def f():\n    return 'You keep the ledger.'\n"
+    )
+    git(repository, "add", "own.py")
+    git(repository, "commit", "-q", "-m", "renderer")
+    (repository / "later.py").touch()
+    with pytest.raises(RenderError, match=r"later\.py is imported from the work tree"):
+        load("git:HEAD:own:f", Place(repository))
+    with pytest.raises(NothingToReadError, match="no such revision"):
+        load("git:nowhere:own:f", Place(repository))
 
 
 def test_a_link_in_a_revision_is_not_followed(repository: Path) -> None:

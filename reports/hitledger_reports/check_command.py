@@ -14,7 +14,7 @@ Text = str | None
 
 def check(
     files: Annotated[list[str] | None, typer.Argument(help="Changed files, each against its text in git.")] = None,
-    baseline: Annotated[Text, typer.Option(help="File, folder, git:REV:PATH or module:function.")] = None,
+    baseline: Annotated[Text, typer.Option(help="File, folder, module:function; git:REV: in front.")] = None,
     candidate: Annotated[Text, typer.Option(help="The same kind, as it is to be deployed.")] = None,
     against: Annotated[str, typer.Option(help="With FILES: the git revision to compare with.")] = "HEAD",
     logs: Annotated[list[str] | None, typer.Option(help="Recorded sessions, or a saved audit.")] = None,

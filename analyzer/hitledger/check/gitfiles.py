@@ -1,14 +1,26 @@
-"""Files of a git revision, through git's plumbing: arguments in a list, no shell, nothing checked out."""
+"""Files of a git revision, through git's plumbing: arguments in a list, no shell, the work tree is left alone."""
 
+import os
 import posixpath
 import subprocess
-from pathlib import PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from hitledger.errors import NothingToReadError, UsageError
 
 PREFIX = "git:"
 SECONDS = 30
 MAX_BYTES = 32 * 2**20
+MAX_COPY_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The files of a revision in a folder of their own. `root` is the top of the work tree, `copy` what stands for it."""
+
+    root: Path
+    copy: Path
+    folder: Path  # what stands for the working folder
 
 
 def parse(spec: str) -> tuple[str, str]:
@@ -30,6 +42,23 @@ def read(revision: str, path: str, suffixes: frozenset[str] = frozenset()) -> di
 def read_if_there(revision: str, path: str) -> str | None:
     """A file's text, None where the revision does not hold it. Raises NothingToReadError where there is no such revision."""
     return _read(revision, path, frozenset()).get(path)
+
+
+def check_out(revision: str, copy: Path) -> Checkout:
+    """Write all files of a revision below an empty folder. Raises NothingToReadError, UsageError."""
+    shown = f"{PREFIX}{revision}"
+    commit = _commit(revision, shown)
+    listing = _git("ls-tree", "-r", "-l", "-z", "--full-tree", commit, what=shown).split(b"\0")
+    sizes = (entry.partition(b"\t")[0].split()[-1] for entry in listing if entry)
+    if sum(int(size) for size in sizes if size.isdigit()) > MAX_COPY_BYTES:
+        raise UsageError(f"{shown}: more than {MAX_COPY_BYTES // 2**20} MiB to check out")
+    root = _git("rev-parse", "--show-toplevel", what=shown).decode(errors="surrogateescape").removesuffix("\n")
+    here = _git("rev-parse", "--show-prefix", what=shown).decode(errors="surrogateescape").removesuffix("\n")
+    own_index = {"GIT_INDEX_FILE": str(copy / ".git-index")}
+    _git("-C", root, "read-tree", commit, what=shown, extra=own_index)
+    _git("-C", root, "checkout-index", "--all", "--quiet", f"--prefix={copy}/", what=shown, extra=own_index)
+    (copy / here).mkdir(parents=True, exist_ok=True)
+    return Checkout(Path(root), copy, copy / here)
 
 
 def has_commits() -> bool:
@@ -71,10 +100,11 @@ def _text(digest: str, shown: str) -> str:
         raise UsageError(f"{shown}: not UTF-8 text") from error
 
 
-def _git(*arguments: str, what: str) -> bytes:
+def _git(*arguments: str, what: str, extra: dict[str, str] | None = None) -> bytes:
     command = ["git", "--no-pager", "--literal-pathspecs", *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
+        environment = os.environ | (extra or {})
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False, env=environment)
     except FileNotFoundError as error:
         raise UsageError(f"{what}: git is not installed") from error
     except subprocess.TimeoutExpired as error:

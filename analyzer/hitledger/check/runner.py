@@ -12,6 +12,7 @@ import msgspec
 import orjson
 
 from hitledger.check.conditions import REFERENCE, Condition
+from hitledger.check.gitfiles import Checkout
 from hitledger.check.workfolder import git_state, links_to
 from hitledger.errors import HitledgerError
 
@@ -33,6 +34,7 @@ class Place:
     folder: Path
     search: tuple[str, ...] = ()
     seconds: float = SECONDS
+    checkout: Checkout | None = None  # the files are those of a git revision
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -61,6 +63,7 @@ class Runner:
             "seed": condition.seed,
             "host": condition.host,
             "answer": str(answer),
+            "moved": self._moved(),
         }
         folder, extra = self._folder(number, condition)
         command = [sys.executable, "-P", str(WORKER), orjson.dumps(request).decode()]
@@ -86,6 +89,8 @@ class Runner:
         """The JSON value, folders made for this run under fixed names, so that results do not change."""
         for folder, name in ((f"elsewhere-{number}", "/elsewhere"), (f"home-{number}", "/home/hitledger-check")):
             text = text.replace(str(self.scratch / folder), name)
+        if moved := self._moved():
+            text = text.replace(moved[1], moved[0])
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError as error:
@@ -115,6 +120,11 @@ class Runner:
         place, _, name = self.target.rpartition(":")
         target = f"{Path(place).name}:{name}" if place.endswith(".py") else self.target
         return RenderError(f"{target}: {reason}{when}")
+
+    def _moved(self) -> tuple[str, str] | None:
+        """The work tree and what stands for it."""
+        checkout = self.place.checkout
+        return None if checkout is None else (str(checkout.root), str(checkout.copy))
 
     def _folder(self, number: int, condition: Condition) -> tuple[Path, dict[str, str]]:
         if not condition.elsewhere:

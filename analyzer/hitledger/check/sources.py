@@ -2,6 +2,7 @@
 
 import os
 import posixpath
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,8 @@ def load(spec: str, place: Place) -> Source:
     """Raises NothingToReadError where nothing is there, UsageError where it is no prompt, RenderError."""
     if spec.startswith(gitfiles.PREFIX):
         revision, path = gitfiles.parse(spec)
+        if is_target(path) and gitfiles.read_if_there(revision, path) is None:
+            return _rendered_then(spec, revision, path, place)
         return Source(spec, _materials(gitfiles.read(revision, path, SUFFIXES), path))
     path_here = Path(spec)
     shown = shown_path(path_here, place.folder)
@@ -42,12 +45,19 @@ def load(spec: str, place: Place) -> Source:
     if path_here.exists() or path_here.is_symlink():
         return Source(spec, (material_of_text(_read(path_here, shown), "", shown),))
     if is_target(spec):
-        return _rendered(spec, place)
+        return _rendered(spec, spec, place)
     raise NothingToReadError(f"{spec}: no such file or folder, and no git:REV:PATH or module:function")
 
 
-def _rendered(spec: str, place: Place) -> Source:
-    found = render(spec, place)
+def _rendered_then(spec: str, revision: str, target: str, place: Place) -> Source:
+    """A renderer as it was, with all files of its revision."""
+    with tempfile.TemporaryDirectory(prefix="hitledger-check-", ignore_cleanup_errors=True) as copy:
+        checkout = gitfiles.check_out(revision, Path(copy).resolve())
+        return _rendered(spec, target, Place(checkout.folder, place.search, place.seconds, checkout))
+
+
+def _rendered(spec: str, target: str, place: Place) -> Source:
+    found = render(target, place)
 
     def material(value: object) -> Material:
         return material_of_value(value, "", found.file or spec, "", found.line)

@@ -23,6 +23,22 @@ MAX_MESSAGE = 2000
 MAX_FILE_BYTES = 256 * 2**20  # of whatever the renderer writes: also of what it prints
 
 
+def inside(file: str, folder: str) -> bool:
+    """Whether a file is one of a project's own: installed packages may lie in its folder and are not."""
+    return Path(file).is_relative_to(folder) and "site-packages" not in file and file != __file__
+
+
+def use_copy(root: str, copy: str) -> None:
+    """Look for modules in the copy of a work tree instead of in the work tree."""
+    sys.path[:] = [copy + entry[len(root) :] if inside(entry, root) else entry for entry in sys.path]
+
+
+def not_from_copy(root: str) -> str:
+    """A module that came from the work tree all the same, "" where none did."""
+    files = (getattr(module, "__file__", None) or "" for module in list(sys.modules.values()))
+    return next((os.path.relpath(file, root) for file in files if file and inside(file, root)), "")
+
+
 def load(target: str) -> tuple[ModuleType, Any]:
     """`module:function` or `file.py:function`."""
     place, _, name = target.rpartition(":")
@@ -53,9 +69,11 @@ def line_of(function: Any) -> tuple[str, int]:
     return (code.co_filename, code.co_firstlineno) if code is not None else ("", 1)
 
 
-def rendered(target: str) -> dict[str, Any]:
+def rendered(target: str, moved: list[str] | None) -> dict[str, Any]:
     """The values as JSON texts, or what went wrong."""
     try:
+        if moved:
+            use_copy(*moved)
         _, function = load(target)
         file, line = line_of(function)
         values = [function() for _ in range(CALLS)]
@@ -70,6 +88,8 @@ def rendered(target: str) -> dict[str, Any]:
         place = f" at {Path(file).name}:{last.tb_lineno}" if last is not None and not own else ""
         said = str(error)[:MAX_MESSAGE].encode(errors="replace").decode()
         return {"failure": f"the renderer raises {type(error).__name__}: {said}{place}"}
+    if moved and (stale := not_from_copy(moved[0])):
+        return {"failure": f"{stale} is imported from the work tree, not from the revision"}
     try:
         texts = [json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
         "".join(texts).encode()  # half a surrogate pair is no text
@@ -88,7 +108,7 @@ def main() -> None:
 
         socket.gethostname = lambda: str(request["host"])
     with time_machine.travel(request["time"], tick=False):
-        answer = rendered(request["target"])
+        answer = rendered(request["target"], request["moved"])
     Path(request["answer"]).write_text(json.dumps(answer), encoding="utf-8")
     sys.stdout.flush()
     os._exit(0)  # threads and exit handlers of the renderer are not waited for
