@@ -5,15 +5,11 @@ are those of one machine and are left out of the exact part: `exact_json` gives 
 """
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-import msgspec
-
-from hitledger.errors import NothingToReadError
+from hitledger.jsonfile import content_of, decode, encode
 from hitledger.types import Certainty
 
 MEASUREMENT_VERSION = 1
-MAX_MEASUREMENT_BYTES = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +119,8 @@ class Measurement:
 
 
 def to_json(measurement: Measurement) -> bytes:
-    """Sorted keys, one line at the end."""
-    return msgspec.json.encode(measurement, order="sorted") + b"\n"
+    """Same measurement, same bytes."""
+    return encode(measurement)
 
 
 def exact_json(measurement: Measurement) -> bytes:
@@ -145,23 +141,9 @@ def exact_json(measurement: Measurement) -> bytes:
 
 def from_json(content: bytes, name: str) -> Measurement:
     """Read a measurement back. Raises NothingToReadError naming the file and the field that is wrong."""
-    try:
-        measurement = msgspec.json.decode(content, type=Measurement)
-    except msgspec.DecodeError as error:
-        raise NothingToReadError(f"{name}: not a measurement of hitledger: {error}") from error
-    if measurement.schema_version != MEASUREMENT_VERSION:
-        raise NothingToReadError(
-            f"{name}: schema_version {measurement.schema_version}, this hitledger reads {MEASUREMENT_VERSION}; replay again"
-        )
-    return measurement
+    return decode(content, name, Measurement, MEASUREMENT_VERSION, "replay again")
 
 
 def load(path: str) -> Measurement:
     """Read a measurement file. Raises NothingToReadError."""
-    file = Path(path)
-    try:
-        if file.stat().st_size > MAX_MEASUREMENT_BYTES:
-            raise NothingToReadError(f"{path}: larger than {MAX_MEASUREMENT_BYTES // 2**30} GiB")
-        return from_json(file.read_bytes(), path)
-    except OSError as error:
-        raise NothingToReadError(f"{path}: cannot be read: {error.strerror}") from error
+    return from_json(content_of(path), path)

@@ -2,16 +2,14 @@
 
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 
 import msgspec
 
-from hitledger.errors import NothingToReadError
+from hitledger.jsonfile import content_of, decode, encode
 from hitledger.types import Certainty, Evidence, Kind
 
 SCHEMA_VERSION = 1
 WARMED = "warmed"  # note of a call that read what only an unlogged call can have written
-MAX_RESULT_BYTES = 2 * 2**30
 
 
 class SkippedRow(msgspec.Struct, frozen=True):
@@ -276,29 +274,15 @@ class Audit(msgspec.Struct, frozen=True):
 
 
 def to_json(audit: Audit) -> bytes:
-    """Same audit, same bytes: sorted keys, money as decimal strings, UTC times."""
-    return msgspec.json.encode(audit, order="sorted") + b"\n"
+    """Same audit, same bytes."""
+    return encode(audit)
 
 
 def from_json(content: bytes, name: str) -> Audit:
     """Read an audit back. Raises NothingToReadError naming the file and the field that is wrong."""
-    try:
-        audit = msgspec.json.decode(content, type=Audit)
-    except msgspec.DecodeError as error:
-        raise NothingToReadError(f"{name}: not an audit of hitledger: {error}") from error
-    if audit.schema_version != SCHEMA_VERSION:
-        raise NothingToReadError(
-            f"{name}: schema_version {audit.schema_version}, this hitledger reads {SCHEMA_VERSION}; audit the log again"
-        )
-    return audit
+    return decode(content, name, Audit, SCHEMA_VERSION, "audit the log again")
 
 
 def load(path: str) -> Audit:
     """Read an audit file. Raises NothingToReadError."""
-    file = Path(path)
-    try:
-        if file.stat().st_size > MAX_RESULT_BYTES:
-            raise NothingToReadError(f"{path}: larger than {MAX_RESULT_BYTES // 2**30} GiB")
-        return from_json(file.read_bytes(), path)
-    except OSError as error:
-        raise NothingToReadError(f"{path}: cannot be read: {error.strerror}") from error
+    return from_json(content_of(path), path)
