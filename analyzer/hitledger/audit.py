@@ -17,7 +17,7 @@ from hitledger.money import CallMoney, break_cost, money_of, refuse_unpriced
 from hitledger.policies.rules import rules_with
 from hitledger.positions import Positions
 from hitledger.prices import PriceBook
-from hitledger.results import SCHEMA_VERSION, Audit, Break
+from hitledger.results import SCHEMA_VERSION, Audit, Break, CallResult
 from hitledger.sources import ingest_result, prices_used, rules_used
 from hitledger.stages import Stages
 from hitledger.tokens import TokenCounter
@@ -76,39 +76,38 @@ def audit_calls(
     judged: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Audit calls that were read already, in input order."""
-    stages = Stages(judged, len(calls), 4)
-    rules = rules_with(options.rules)
+    stages = Stages(judged, len(calls), 3)
+    rules, book = rules_with(options.rules), PriceBook(options.prices)
     counter = TokenCounter(dict(options.tokenizers))
     chains = Chains()
     links = [chains.link(call) for call in stages.over(calls)]
     expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links], stages.over)
-    verdicts = Judge(links, expectations, counter, options.min_loss).all()
-    book = PriceBook(options.prices)
-    pairs = zip(calls, expectations, strict=True)
-    money = [money_of(book, call, expectation) for call, expectation in stages.over(pairs)]
+    judge = Judge(links, expectations, counter, options.min_loss)
+    verdicts: list[Verdict] = []
+    money: list[CallMoney] = []
+    rows: list[CallResult] = []
+    for link, expectation in stages.over(zip(links, expectations, strict=True)):
+        before = calls[link.predecessor] if link.predecessor is not None else None
+        verdict, price = judge.one(link), money_of(book, link.call, expectation)
+        compared = _compared(calls, expectation)
+        verdicts.append(verdict)
+        money.append(price)
+        rows.append(
+            call_result(
+                *(link, before, compared, expectation, verdict, price.cost, price.rates),
+                counter=counter,
+                with_segments=options.segments,
+            )
+        )
     if options.strict:
         refuse_unpriced(calls, money)
-    rows = tuple(
-        call_result(
-            link,
-            calls[link.predecessor] if link.predecessor is not None else None,
-            _compared(calls, expectations[link.index]),
-            expectations[link.index],
-            verdicts[link.index],
-            money[link.index].cost,
-            money[link.index].rates,
-            counter,
-            options.segments,
-        )
-        for link in stages.over(links)
-    )
     breaks = _breaks(links, verdicts, expectations, money, options)
     return Audit(
         schema_version=SCHEMA_VERSION,
         ingest=ingest_result(ingest),
         totals=totals_of(rows, breaks, verdicts),
         sessions=sessions_of(rows, breaks),
-        calls=rows,
+        calls=tuple(rows),
         breaks=breaks,
         findings=findings_of(links, expectations, frozenset(item.index for item in breaks), rules),
         rules=rules_used(expectations),

@@ -82,7 +82,9 @@ def cost_of(call: Call, rates: Rates | None, expected: Usage | None = None) -> C
 
 def trusted_cost(call: Call) -> Decimal | None:
     """The cost in the log, None where there is none or it is known to leave something out."""
-    return None if COST_LEAVES_OUT.keys() & set(call.notes) else call.logged_cost
+    if call.logged_cost is None or not COST_LEAVES_OUT.keys().isdisjoint(call.notes):
+        return None
+    return call.logged_cost
 
 
 def computed_cost(call: Call, rates: Rates | None) -> Decimal | None:

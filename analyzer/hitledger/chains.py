@@ -55,7 +55,9 @@ class Chains:
         self._calls.append(call)
         number = self._in_session[call.session]
         self._in_session[call.session] += 1
-        agent = self._agents.setdefault((call.session, call.agent), _Agent())
+        agent = self._agents.get((call.session, call.agent))
+        if agent is None:
+            agent = self._agents[call.session, call.agent] = _Agent()
         predecessor, side = self._predecessor(call, agent)
         if call.status < 400:
             agent.calls.append(index)

@@ -59,7 +59,9 @@ def goes_on(earlier: Call, later: Call) -> bool:
 
 def branches(earlier: Call, later: Call) -> bool:
     """Whether both ask something else behind the same history, so that the end of neither was ever in the other."""
-    if {earlier.evidence, later.evidence} != {Evidence.EXACT} or head_of(earlier) != head_of(later):
+    if earlier.evidence is not Evidence.EXACT or later.evidence is not Evidence.EXACT:
+        return False
+    if head_of(earlier) != head_of(later):
         return False
     old, new = messages_of(earlier), messages_of(later)
     shared = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a.digest != b.digest), -1)

@@ -32,6 +32,8 @@ def money_of(book: PriceBook, call: Call, expectation: Expectation | None) -> Ca
         cost = cost_of(call, known, expected)
     except UnknownPrice as error:
         return CallMoney(None, known, str(rates if isinstance(rates, UnknownPrice) else error))
+    if cost is not None:
+        cost = Cost(cost.total, cost.source)  # its parts are not shown
     return CallMoney(cost, known, None if known is not None else str(rates))
 
 

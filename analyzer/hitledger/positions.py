@@ -1,8 +1,10 @@
 """How many tokens stand before each position of a prompt: counted, then scaled to what the log reports."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
+
+import msgspec
 
 from hitledger.policies.view import Mark
 from hitledger.types import Call, Certainty, Evidence, Kind, Prompt, Segment
@@ -34,22 +36,31 @@ class Positions:
         if call.evidence is Evidence.RECONSTRUCTED:
             if call.usage is not None and not call.usage.read_accumulated:
                 self._ends[prompt] = call.usage.input_tokens
-            return lambda position: self._in_transcript(prompt, position)
+            return TranscriptPositions(self._ends, prompt)
         raw = [0]
         for segment in prompt.segments():
             raw.append(raw[-1] + self.counter.count(segment, call.model))
         return _stretched(raw, anchors(call, raw, marks))
 
-    def _in_transcript(self, prompt: Prompt, position: int) -> int:
+
+class TranscriptPositions(msgspec.Struct, frozen=True, eq=False):
+    """Token positions of one prompt of a transcript."""
+
+    ends: Mapping[Prompt, int]  # logged lengths of the prompts of calls
+    prompt: Prompt
+
+    def __call__(self, position: int) -> int:
+        """Tokens of the first so many segments."""
         if position <= 0:
             return 0
+        prompt = self.prompt
         base = prompt.base
-        if position == prompt.length and prompt in self._ends and (base is None or base.length < position):
-            return self._ends[prompt]
+        if position == prompt.length and prompt in self.ends and (base is None or base.length < position):
+            return self.ends[prompt]
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
         for node in prompt.lineage():
-            tokens = self._ends.get(node)
+            tokens = self.ends.get(node)
             if tokens is None:
                 continue
             if node.length >= position:
@@ -61,15 +72,15 @@ class Positions:
             return lower[1] + _characters(prompt, lower[0], position)
         if upper[0] == position:
             return upper[1]
-        return self._between(prompt, lower, upper, position)
+        return _between(prompt, lower, upper, position)
 
-    def _between(self, prompt: Prompt, lower: tuple[int, int], upper: tuple[int, int], position: int) -> int:
-        span = upper[1] - lower[1]
-        inner = _characters(prompt, lower[0], position)
-        whole = _characters(prompt, lower[0], upper[0])
-        if lower[0] == 0:  # the hidden part takes what the visible part does not
-            return min(upper[1], max(0, upper[1] - _characters(prompt, position, upper[0])))
-        return lower[1] + (span * inner // whole if whole else 0)
+
+def _between(prompt: Prompt, lower: tuple[int, int], upper: tuple[int, int], position: int) -> int:
+    if lower[0] == 0:  # the hidden part takes what the visible part does not
+        return min(upper[1], max(0, upper[1] - _characters(prompt, position, upper[0])))
+    inner = _characters(prompt, lower[0], position)
+    whole = _characters(prompt, lower[0], upper[0])
+    return lower[1] + ((upper[1] - lower[1]) * inner // whole if whole else 0)
 
 
 def _characters(prompt: Prompt, start: int, end: int) -> int:

@@ -84,6 +84,9 @@ _MESSAGES_KEYS = frozenset(
 )
 
 
+_LIFETIMES = {"ephemeral_5m_input_tokens": "5m", "ephemeral_1h_input_tokens": "1h"}
+
+
 def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
     """The Messages API's own shape where nothing needs deciding, None for all others: most rows of large inputs."""
     if not raw.keys() <= _MESSAGES_KEYS:
@@ -92,19 +95,18 @@ def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
     written, output = raw.get("cache_creation_input_tokens"), raw.get("output_tokens")
     if not (type(uncached) is type(read) is type(written) is type(output) is int):
         return None
-    if min(uncached, read, written, output) < 0 or max(uncached, read, written, output) > MAX_TOKENS:
+    if uncached < 0 or read < 0 or written < 0 or output < 0 or uncached + read + written + output > MAX_TOKENS:
         return None
-    if raw.get("iterations") or _server_tools_ran(raw):
+    if raw.get("iterations") or ("server_tool_use" in raw and _server_tools_ran(raw)):
         return None
     split = raw.get("cache_creation") or {}
-    parts = {key: value for key, value in split.items() if value} if isinstance(split, Mapping) else {"": written}
+    if not isinstance(split, Mapping):
+        return None
+    parts = [item for item in split.items() if item[1]]
     if not written and not parts:
         return Usage(uncached, read, (), output)
-    if parts == {"ephemeral_5m_input_tokens": written}:
-        return Usage(uncached, read, (CacheWrite("5m", written),), output)
-    if parts == {"ephemeral_1h_input_tokens": written}:
-        return Usage(uncached, read, (CacheWrite("1h", written),), output)
-    return None
+    ttl = _LIFETIMES.get(parts[0][0]) if len(parts) == 1 and parts[0][1] == written else None
+    return Usage(uncached, read, (CacheWrite(ttl, written),), output) if ttl is not None else None
 
 
 class _Figures:

@@ -39,12 +39,19 @@ def _farthest(view: View) -> int:
     messages), and its transcripts show it: entries 21 positions back are read where the last message has several
     blocks, and missed where it has one.
     """
-    *_, from_end = _back_from(view, view.length)
+    from_end = _last_from(view, view.length)
     last, _ = view.prompt.last_message()
     if last >= view.length:
         return from_end
-    *_, from_before = _back_from(view, view.length - last)
-    return min(from_end, from_before)
+    return min(from_end, _last_from(view, view.length - last))
+
+
+def _last_from(view: View, position: int) -> int:
+    """The position farthest back that a mark looks at."""
+    if not view.rule.collapse_runs:
+        return max(1, position - view.rule.lookback + 1)
+    *_, last = _back_from(view, position)
+    return last
 
 
 def _back_from(view: View, position: int) -> Iterator[int]:

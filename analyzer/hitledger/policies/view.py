@@ -81,9 +81,11 @@ class View(msgspec.Struct, frozen=True, eq=False):
             for position in range(len(self.prompt), 0, -1):
                 yield position, self.key(position)
             return
-        for node in self.prompt.lineage():
+        node: Prompt | None = self.prompt
+        while node is not None:
             if node.length:
                 yield node.length, self._end(node)
+            node = node.base
 
     def _end(self, node: Prompt) -> EntryKey:
         if node.base is not None:

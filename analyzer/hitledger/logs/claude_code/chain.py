@@ -11,10 +11,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, RowsAtOnce, segments_of, tally
+from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, RowsAtOnce, counts_of
 from hitledger.logs.claude_code.request import Request
 from hitledger.segments import digest_of, hidden
-from hitledger.types import Kind, Prompt, Segment, prompt_of
+from hitledger.types import Call, Kind, Prompt, Segment, prompt_of
 
 STEP_BITS = 24  # a place in the chain is one number: the step, and how many inputs of it had come in
 INPUTS_MASK = (1 << STEP_BITS) - 1
@@ -27,14 +27,28 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "current", "events", "here", "inputs", "name", "parent", "places", "prompt", "rows", "segments"),
+        *(
+            "answer",
+            "calls",
+            "current",
+            "events",
+            "here",
+            "inputs",
+            "name",
+            "parent",
+            "places",
+            "prompt",
+            "rows",
+            "segments",
+        ),
         *("stamp", "steps", "thinking", "version"),
     )
 
-    def __init__(self, name: str, parent: str, rows: Rows | RowsAtOnce) -> None:
+    def __init__(self, name: str, parent: str, rows: Rows | RowsAtOnce, calls: dict[str, Call | None]) -> None:
         self.name = name
         self.parent = parent  # the agent that started it, "" for the main one
         self.rows = rows
+        self.calls = calls  # of all chains of the file, by id; None: not complete yet, or copied from another file
         self.current: Request | None = None  # the request whose answer is coming in
         self.prompt = prompt_of((hidden(label=f"system prompt and tools{' of an agent' if parent else ''}"),))
         self.answer: list[Part] = []
@@ -62,7 +76,11 @@ class Chain:
             return False
         prompt, answer, inputs = self.steps[place >> STEP_BITS]
         self._open(prompt, list(answer), inputs[: place & INPUTS_MASK])
-        self.segments, self.thinking = tally((*self.answer, *self.inputs), self.rows)
+        counts = [counts_of(part, self.rows) for part in (*self.answer, *self.inputs)]
+        self.segments, self.thinking = (
+            sum([count for count, _, _ in counts]),
+            sum([thinking for _, thinking, _ in counts]),
+        )
         return True
 
     def put(self, uuid: Any) -> None:
@@ -106,6 +124,12 @@ class Chain:
         self.stamp = None
         return prompt
 
+    def close(self) -> None:
+        """No more of the current answer comes in. Its call is made while all that it is made of is at hand."""
+        if self.current is not None:
+            self.calls[self.current.id] = None if self.current.copied else self.current.close()
+            self.current = None
+
     def restart(self) -> None:
         """Nothing of what stands before is sent any more (compaction, a new root)."""
         self._open(self.steps[0][0], [], [])
@@ -118,16 +142,14 @@ class Chain:
     def clear_results(self, tool_ids: frozenset[str]) -> None:
         """Results of these tool calls were replaced by a short note; all prompts from here on have the note."""
         self.prompt = prompt_of(tuple(_cleared(segment, tool_ids) for segment in self.prompt.segments()))
-        self.answer = [_cleared(segment, tool_ids) for segment in segments_of(self.answer, self.rows)]
-        self.inputs = [_cleared(segment, tool_ids) for segment in segments_of(self.inputs, self.rows)]
+        self.answer = [_cleared(segment, tool_ids) for segment in self.rows.cut(self.answer)]
+        self.inputs = [_cleared(segment, tool_ids) for segment in self.rows.cut(self.inputs)]
         self.steps[-1] = (self.prompt, self.answer, self.inputs)
 
     def _open(self, prompt: Prompt, answer: list[Part], inputs: list[Part]) -> None:
-        if self.current is not None:
-            self.current.close()
+        self.close()
         self.prompt, self.answer, self.inputs = prompt, answer, inputs
         self.segments = self.thinking = 0
-        self.current = None
         self.steps.append((prompt, answer, inputs))
         self.here += 1 << STEP_BITS
 

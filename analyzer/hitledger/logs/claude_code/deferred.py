@@ -6,8 +6,7 @@ input, a compressed file) is cut at once.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -48,28 +47,27 @@ class Rows:
         places += PLACE.pack(number, start, len(line), count, thinking, opens)
         return (len(places) // PLACE.size - 1,)
 
-    def tally(self, piece: Piece) -> tuple[int, int]:
-        """Number of segments of a row, and of thinking segments among them."""
-        _, _, _, count, thinking, _ = PLACE.unpack_from(self.places, piece * PLACE.size)
-        return count, thinking
+    def counts(self, piece: Piece) -> tuple[int, int, bool]:
+        """Segments of a row, thinking segments among them, and whether it opens a message."""
+        _, _, _, count, thinking, opens = PLACE.unpack_from(self.places, piece * PLACE.size)
+        return count, thinking, opens
 
-    def message(self, piece: Piece) -> tuple[int, bool]:
-        """Number of segments of a row, and whether it opens a message."""
-        _, _, _, count, _, opens = PLACE.unpack_from(self.places, piece * PLACE.size)
-        return count, opens
+    def cut(self, parts: Iterable[Part]) -> Iterator[Segment]:
+        """The parts as segments; a row is read again when it is asked for.
 
-    def segments(self, pieces: Sequence[Piece]) -> list[Segment]:
-        """The pieces as segments. Raises HitledgerError where the file is not what it was."""
-        found: list[Segment] = []
+        Raises HitledgerError where the file is not what it was.
+        """
         try:
             with self.path.open("rb") as stream:
-                for piece in pieces:
-                    number, start, size, _, _, opens = PLACE.unpack_from(self.places, piece * PLACE.size)
+                for part in parts:
+                    if isinstance(part, Segment):
+                        yield part
+                        continue
+                    number, start, size, _, _, opens = PLACE.unpack_from(self.places, part * PLACE.size)
                     stream.seek(start)
-                    found += segments_of_row(_read_again(stream.read(size)), number, opens)
+                    yield from segments_of_row(_read_again(stream.read(size)), number, opens)
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise HitledgerError(f"{self.name}: changed while it was read: run again") from error
-        return found
 
 
 def _read_again(line: bytes) -> Any:
@@ -87,41 +85,28 @@ class RowsAtOnce:
         """What a row puts into the prompt."""
         return segments_of_row(row_value(line), number, opens)
 
-    def tally(self, piece: Piece) -> tuple[int, int]:
+    def counts(self, piece: Piece) -> tuple[int, int, bool]:
         """Nothing is kept as a place."""
-        return 0, 0
+        return 0, 0, False
 
-    def message(self, piece: Piece) -> tuple[int, bool]:
-        """Nothing is kept as a place."""
-        return 0, False
-
-    def segments(self, pieces: Sequence[Piece]) -> list[Segment]:
-        """Nothing is kept as a place."""
-        return []
+    def cut(self, parts: Iterable[Part]) -> Iterator[Segment]:
+        """The parts, which are segments."""
+        yield from (part for part in parts if isinstance(part, Segment))
 
 
-def tally(parts: Iterable[Part], rows: Rows | RowsAtOnce) -> tuple[int, int]:
-    """Number of segments, and of thinking segments among them."""
-    counts = [(1, int(p.kind is Kind.THINKING)) if isinstance(p, Segment) else rows.tally(p) for p in parts]
-    return sum([segments for segments, _ in counts]), sum([thinking for _, thinking in counts])
-
-
-def segments_of(parts: Sequence[Part], rows: Rows | RowsAtOnce) -> tuple[Segment, ...]:
-    """The parts as segments, read again where they are places in the file."""
-    found: list[Segment] = []
-    for is_cut, group in groupby(parts, key=lambda part: isinstance(part, Segment)):
-        if is_cut:
-            found += [part for part in group if isinstance(part, Segment)]
-        else:
-            found += rows.segments([part for part in group if not isinstance(part, Segment)])
-    return tuple(found)
+def counts_of(part: Part, rows: Rows | RowsAtOnce) -> tuple[int, int, bool]:
+    """Segments of a part, thinking segments among them, and whether it opens a message."""
+    if isinstance(part, Segment):
+        return 1, int(part.kind is Kind.THINKING), part.opens_message
+    return rows.counts(part)
 
 
 class DeferredPrompt(Prompt):
     """A prompt that extends another by parts which are cut on first use of `own`."""
 
-    __slots__ = ("_parts", "_rows", "_thinking")
+    __slots__ = ("_is_cut", "_parts", "_rows", "_thinking")
 
+    _is_cut: bool
     _parts: tuple[Part, ...]
     _thinking: int
     _rows: Rows | RowsAtOnce
@@ -135,6 +120,11 @@ class DeferredPrompt(Prompt):
         put(self, "_thinking", thinking)
         put(self, "_parts", parts)
         put(self, "_rows", rows)
+        put(self, "_is_cut", False)
+
+    def pieces(self) -> Iterator[Segment]:
+        """The own segments one by one; no row is read again before it is asked for."""
+        return iter(self.own) if self._is_cut else self._rows.cut(self._parts)
 
     def thinking(self) -> int:
         """How many of the own segments are thinking, known without cutting them."""
@@ -144,10 +134,7 @@ class DeferredPrompt(Prompt):
         """How many of the own segments belong to the last message, known without cutting them."""
         count = 0
         for part in reversed(self._parts):
-            if isinstance(part, Segment):
-                added, opens = 1, part.opens_message
-            else:
-                added, opens = self._rows.message(part)
+            added, _, opens = counts_of(part, self._rows)
             count += added
             if opens and added:
                 return count, True
@@ -157,6 +144,7 @@ class DeferredPrompt(Prompt):
         """Only called for what is not set yet."""
         if name != "own":
             raise AttributeError(name)
-        own = segments_of(self._parts, self._rows)
+        own = tuple(self._rows.cut(self._parts))
         object.__setattr__(self, "own", own)
+        object.__setattr__(self, "_is_cut", True)
         return own

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import PurePath
+from sys import intern
 from typing import Any
 
 import msgspec
@@ -38,6 +39,7 @@ AGENT_PURPOSE = re.compile(r"a([a-z_]+)-")
 class Request(msgspec.Struct, eq=False):
     """Rows with one (message.id, requestId): the prompt in front of them and what they add up to."""
 
+    file: str
     id: str
     first: Row
     message: Any  # its id
@@ -51,7 +53,7 @@ class Request(msgspec.Struct, eq=False):
     ended: Any = None
     usage: Mapping[str, Any] | None = None  # of the row with the most output tokens
     output: int = -1
-    lines: list[bytes] = []  # rows of the answer, until it is complete
+    lines: list[bytes] = []  # rows of the answer
     estimated: int | None = None  # output tokens by what was written, where the log has only a placeholder
     copied: bool = False  # another file has this call already
     reason: str | None = None
@@ -71,33 +73,32 @@ class Request(msgspec.Struct, eq=False):
         if message.diagnostics is not None:
             self.reason = miss_reason(message.diagnostics) or self.reason
 
-    def close(self) -> None:
-        """The answer is complete: where its count is too small to be one, estimate it from what was written."""
+    def close(self) -> Call:
+        """The answer is complete: the call that these rows are.
+
+        Where its count is too small to be one, the output is estimated from what was written.
+        """
         if 0 <= self.output <= PLACEHOLDER_MAX:
             chars = sum([chars_of(_content(line)) for line in self.lines])
             if self.output < chars / CHARS_PER_TOKEN * PLACEHOLDER_SHARE:
                 self.estimated = round(chars / CHARS_PER_TOKEN)
-        self.lines = []
-
-    def call(self, file: str) -> Call:
-        """The call that these rows are."""
         usage = self._usage()
         notes = self.notes
         started, ended = instant(self.started), instant(self.ended)
         if started is not None:
             notes.append("start_estimated")
         raw, first = self.usage or {}, self.first
-        model = str(first.message.model or "") if first.message is not None else ""
+        model = intern(str(first.message.model or "")) if first.message is not None else ""
         return Call(
-            id=self.id,
-            session=str(first.sessionId or PurePath(file).stem),
-            agent=self.agent,
-            place=Place(file, self.number),
-            provider=_provider(self.id, model),
-            model=model,
-            evidence=self.evidence,
-            prompt=self.prompt,
-            api=Api.MESSAGES,
+            self.id,
+            intern(str(first.sessionId or PurePath(self.file).stem)),
+            self.agent,
+            Place(self.file, self.number),
+            _provider(self.id, model),
+            model,
+            self.evidence,
+            self.prompt,
+            Api.MESSAGES,
             started_at=started if started is None or ended is None or started <= ended else ended,
             ended_at=ended,
             usage=usage,
@@ -138,6 +139,8 @@ def instant(stamp: Any) -> datetime | None:
         found = datetime.fromisoformat(stamp)
     except (TypeError, ValueError):
         return None
+    if found.tzinfo is UTC:
+        return found
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 

@@ -40,7 +40,8 @@ class Transcript:
         self.held = Rows(file.path, file.name) if file.path is not None and file.is_plain() else RowsAtOnce()
         self.chains: dict[str, Chain] = {}
         self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
-        self.requests: dict[str, Request] = {}
+        self.made: dict[str, Call | None] = {}  # by id, in the order of their first rows
+        self.copies: set[str] = set()  # ids of calls that another file has
         self.kinds: Counter[str] = Counter()  # rows that are no call; they reach the ledger when all rows are read
 
     def calls(self) -> Iterator[Call]:
@@ -60,15 +61,12 @@ class Transcript:
         for kind, count in kinds.items():
             self.ledger.known(kind, count)
         for chain in self.chains.values():
-            if chain.current is not None:
-                chain.current.close()
-        notes: Counter[str] = Counter()
-        for request in self.requests.values():
-            if not request.copied:
-                call = request.call(self.file.name)
-                notes.update(call.notes)
+            chain.close()
+        for call in self.made.values():
+            if call is not None:
+                for note in call.notes:
+                    self.ledger.note(note)
                 yield call
-        self.ledger.notes += notes
 
     def _parts(self, number: int, line: bytes, opens: bool, count: int, thinking: int) -> Sequence[Part]:
         return self.held.parts(line, number, self.ledger.bytes_read - len(line), opens, count, thinking)
@@ -79,7 +77,7 @@ class Transcript:
             name = self._inline_agent(row) if row.isSidechain else MAIN
         chain = self.chains.get(name)
         if chain is None:
-            chain = self.chains[name] = Chain(str(name), "" if name == MAIN else MAIN, self.held)
+            chain = self.chains[name] = Chain(str(name), "" if name == MAIN else MAIN, self.held, self.made)
         return chain
 
     def _inline_agent(self, row: Row) -> str:
@@ -118,16 +116,17 @@ class Transcript:
             chain.pass_on(row.uuid, row.parentUuid)
             return "api error"
         key = f"{message.id or row.uuid or number}/{row.requestId or ''}"
-        if key in self.requests:  # written once more, or after the next request
-            return COPIED_CALL if self.requests[key].copied else SAME_CALL
+        if key in self.made:  # written once more, or after the next request
+            return COPIED_CALL if key in self.copies else SAME_CALL
         if row.version != chain.version:
             self._note_restart(chain, row.version)
         chain.stand_at(row.parentUuid)
         started, prompt = chain.stamp or row.timestamp, chain.request()
-        request = self._request(chain, key, number, row, message, started, prompt)
-        self.requests[key] = chain.current = request
+        request = chain.current = self._request(chain, key, number, row, message, started, prompt)
+        self.made[key] = None
         if key in self.counted:
             request.copied = True
+            self.copies.add(key)
             chain.events = ["resume"]  # for the first call that is no copy
             return COPIED_CALL
         chain.events = []
@@ -141,7 +140,9 @@ class Transcript:
         held, events = message.content is not UNSET, tuple(chain.events)
         evidence = Evidence.RECONSTRUCTED if held else Evidence.USAGE_ONLY
         prompt = prompt if held else Prompt(())
-        return Request(key, row, message.id, number, prompt, chain.name, parent, started, events, evidence)
+        return Request(
+            self.file.name, key, row, message.id, number, prompt, chain.name, parent, started, events, evidence
+        )
 
     def _user(self, number: int, row: Row, line: bytes) -> str:
         """A message to the model: something a person said, or the results of tools. Returns the kind of row."""
