@@ -59,15 +59,15 @@ class TranscriptPositions(msgspec.Struct, frozen=True, eq=False):
             return self.ends[prompt]
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
-        for node in prompt.lineage():
+        node: Prompt | None = prompt
+        while node is not None:
             tokens = self.ends.get(node)
-            if tokens is None:
-                continue
-            if node.length >= position:
+            if tokens is not None:
+                if node.length < position:
+                    lower = (node.length, tokens)
+                    break
                 upper = (node.length, tokens)
-            else:
-                lower = (node.length, tokens)
-                break
+            node = node.base
         if upper is None:
             return lower[1] + _characters(prompt, lower[0], position)
         if upper[0] == position:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import orjson
@@ -16,7 +16,8 @@ APPEND_ONLY = "(none)"
 class Difference:
     """The first difference of a later prompt from an earlier one.
 
-    `before` and `after` are the segments that stand at `index`; None where that prompt ends there. `path` is the JSON
+    `before` and `after` are the segments that stand at `index`; None where that prompt ends there (and `after` need not
+    be known where the later prompt only adds to the earlier one). `path` is the JSON
     path of the first changed leaf in the later body, in the earlier one where the leaf is gone, `APPEND_ONLY` where
     the earlier prompt is a prefix. `char_offset` counts inside the leaf, `segment_offset` inside the segment's text.
     """
@@ -42,16 +43,24 @@ def common_segments(earlier: Prompt, later: Prompt) -> int:
         return len(earlier)
     if later.base is earlier:
         return len(earlier)
+    return parting(earlier, later)[0]
+
+
+def parting(earlier: Prompt, later: Prompt) -> tuple[int, Segment | None, Segment | None]:
+    """How many leading segments are the same, and the segments that stand there.
+
+    None where a prompt ends, and where the later one extends the earlier: then nothing is looked at.
+    """
     ancestors = set(later.lineage())
     shared = next((node for node in earlier.lineage() if node in ancestors), None)
     if shared is earlier:
-        return len(earlier)
+        return len(earlier), None, None
     start = 0 if shared is None else len(shared)
-    pairs = zip(segments_from(earlier, start), segments_from(later, start), strict=False)
+    pairs = zip_longest(segments_from(earlier, start), segments_from(later, start))
     for offset, (left, right) in enumerate(pairs):
-        if left is not right and left.digest != right.digest:
-            return start + offset
-    return min(len(earlier), len(later))
+        if left is None or right is None or (left is not right and left.digest != right.digest):
+            return start + offset, left, right
+    return min(len(earlier), len(later)), None, None
 
 
 def segments_from(prompt: Prompt, start: int) -> Iterator[Segment]:
@@ -66,17 +75,9 @@ def segments_from(prompt: Prompt, start: int) -> Iterator[Segment]:
         yield from islice(node.pieces(), max(0, start - before), None)
 
 
-def segment_at(prompt: Prompt, index: int) -> Segment | None:
-    """The segment at an index, None behind the end."""
-    if index >= len(prompt):
-        return None
-    return next(segments_from(prompt, index), None)
-
-
 def first_difference(earlier: Prompt, later: Prompt) -> Difference:
     """Compare two prompts. Linear in what they do not share."""
-    index = common_segments(earlier, later)
-    before, after = segment_at(earlier, index), segment_at(later, index)
+    index, before, after = parting(earlier, later)
     if before is None:
         return Difference(index, APPEND_ONLY, None, after)
     if after is None:

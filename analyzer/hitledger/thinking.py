@@ -6,7 +6,6 @@ prompt as sent and the prompt as cached are two things (Anthropic, extended thin
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from hitledger.types import Call, Kind, Prompt, Segment, Tier, prompt_of
 
@@ -14,23 +13,24 @@ from hitledger.types import Call, Kind, Prompt, Segment, Tier, prompt_of
 class EffectivePrompt(Prompt):
     """What the server uses of a transcript's prompt. Its length is known; its segments are cut when asked for."""
 
-    __slots__ = ("_nodes",)
+    __slots__ = ("_nodes", "_own")
 
     _nodes: tuple[Prompt, ...]
+    _own: tuple[Segment, ...] | None
 
     def __init__(self, base: Prompt, nodes: tuple[Prompt, ...], length: int) -> None:
         put = object.__setattr__
         put(self, "base", base)
         put(self, "length", length)
         put(self, "_nodes", nodes)
+        put(self, "_own", None)
 
-    def __getattr__(self, name: str) -> Any:
-        """Only called for what is not set yet."""
-        if name != "own":
-            raise AttributeError(name)
-        own = tuple(self.pieces())
-        object.__setattr__(self, "own", own)
-        return own
+    @property
+    def own(self) -> tuple[Segment, ...]:
+        """The segments, cut at the first look."""
+        if self._own is None:
+            object.__setattr__(self, "_own", tuple(self.pieces()))
+        return self._own or ()
 
     def pieces(self) -> Iterator[Segment]:
         """The own segments one by one; no more of the transcript is cut than is asked for."""

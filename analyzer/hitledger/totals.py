@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from operator import attrgetter
 
 from hitledger.billing import COST_LEAVES_OUT
 from hitledger.expect import SLACK_TOKENS
@@ -13,20 +14,20 @@ from hitledger.verdicts import Verdict
 def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Sequence[Verdict]) -> Totals:
     """The figures of the whole run."""
     small = [verdict for verdict in verdicts if verdict.lost and not verdict.listed]
-    read, total = _sum(c.cache_read_tokens for c in calls), _sum(c.input_tokens for c in calls)
+    read, total = _sum(calls, "cache_read_tokens"), _sum(calls, "input_tokens")
     return Totals(
         calls=len(calls),
         sessions=len({call.session for call in calls}),
         calls_without_usage=sum(call.input_tokens is None for call in calls),
         calls_without_price=sum(call.cost is None and call.input_tokens is not None for call in calls),
         input_tokens=total,
-        uncached_input_tokens=_sum(c.uncached_input_tokens for c in calls),
+        uncached_input_tokens=_sum(calls, "uncached_input_tokens"),
         cache_read_tokens=read,
-        cache_write_tokens=_sum(c.cache_write_tokens for c in calls),
-        output_tokens=_sum(c.output_tokens for c in calls),
+        cache_write_tokens=_sum(calls, "cache_write_tokens"),
+        output_tokens=_sum(calls, "output_tokens"),
         hit_rate=hit_rate(calls),
-        ideal_cache_read_tokens=_sum(c.ideal_cache_read_tokens for c in calls),
-        expected_cache_read_tokens=_sum(c.expected_cache_read_tokens for c in calls),
+        ideal_cache_read_tokens=_sum(calls, "ideal_cache_read_tokens"),
+        expected_cache_read_tokens=_sum(calls, "expected_cache_read_tokens"),
         cost=_money(c.cost for c in calls),
         cost_without_cache=_money(c.cost_without_cache for c in calls),
         break_cost=_money(b.cost for b in breaks),
@@ -43,13 +44,13 @@ def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Se
 
 def hit_rate(calls: Sequence[CallResult]) -> float | None:
     """Cache-read tokens over input tokens, of the calls that report reads; None where none does."""
-    known = [(call.cache_read_tokens, call.input_tokens or 0) for call in calls if call.cache_read_tokens is not None]
-    total = sum(tokens for _, tokens in known)
-    return sum(read for read, _ in known) / total if total else None
+    known = [call for call in calls if call.cache_read_tokens is not None]
+    total = _sum(known, "input_tokens")
+    return _sum(known, "cache_read_tokens") / total if total else None
 
 
-def _sum(figures: Iterable[int | None]) -> int:
-    return sum(figure for figure in figures if figure is not None)
+def _sum(calls: Sequence[CallResult], figure: str) -> int:
+    return sum(filter(None, map(attrgetter(figure), calls)))
 
 
 def _money(figures: Iterable[Decimal | None]) -> Decimal | None:
@@ -137,7 +138,7 @@ def sessions_of(calls: Sequence[CallResult], breaks: Sequence[Break]) -> tuple[S
 
 def _session(name: str, calls: Sequence[CallResult], breaks: Sequence[Break]) -> SessionResult:
     times = [call.started_at for call in calls if call.started_at is not None]
-    read, total = _sum(c.cache_read_tokens for c in calls), _sum(c.input_tokens for c in calls)
+    read, total = _sum(calls, "cache_read_tokens"), _sum(calls, "input_tokens")
     return SessionResult(
         id=name,
         project=next((call.project for call in calls if call.project), ""),
@@ -148,8 +149,8 @@ def _session(name: str, calls: Sequence[CallResult], breaks: Sequence[Break]) ->
         models=tuple(sorted({call.model for call in calls})),
         input_tokens=total,
         cache_read_tokens=read,
-        cache_write_tokens=_sum(c.cache_write_tokens for c in calls),
-        output_tokens=_sum(c.output_tokens for c in calls),
+        cache_write_tokens=_sum(calls, "cache_write_tokens"),
+        output_tokens=_sum(calls, "output_tokens"),
         hit_rate=hit_rate(calls),
         cost=_money(c.cost for c in calls),
         break_cost=_money(b.cost for b in breaks),

@@ -1,5 +1,6 @@
 """The command line: the one module that knows the analysis, the replay and the reports."""
 
+import gc
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -361,3 +362,5 @@ def main() -> None:
     except OSError as error:  # standard output is full or closed
         print(f"hitledger: cannot write: {error.strerror or error}", file=sys.stderr)
         sys.exit(HitledgerError.exit_code)
+    finally:
+        gc.freeze()  # the process ends: no last search for cycles

@@ -104,9 +104,9 @@ def counts_of(part: Part, rows: Rows | RowsAtOnce) -> tuple[int, int, bool]:
 class DeferredPrompt(Prompt):
     """A prompt that extends another by parts which are cut on first use of `own`."""
 
-    __slots__ = ("_is_cut", "_parts", "_rows", "_thinking")
+    __slots__ = ("_own", "_parts", "_rows", "_thinking")
 
-    _is_cut: bool
+    _own: tuple[Segment, ...] | None
     _parts: tuple[Part, ...]
     _thinking: int
     _rows: Rows | RowsAtOnce
@@ -120,11 +120,18 @@ class DeferredPrompt(Prompt):
         put(self, "_thinking", thinking)
         put(self, "_parts", parts)
         put(self, "_rows", rows)
-        put(self, "_is_cut", False)
+        put(self, "_own", None)
+
+    @property
+    def own(self) -> tuple[Segment, ...]:
+        """The segments, cut at the first look."""
+        if self._own is None:
+            object.__setattr__(self, "_own", tuple(self._rows.cut(self._parts)))
+        return self._own or ()
 
     def pieces(self) -> Iterator[Segment]:
         """The own segments one by one; no row is read again before it is asked for."""
-        return iter(self.own) if self._is_cut else self._rows.cut(self._parts)
+        return iter(self._own) if self._own is not None else self._rows.cut(self._parts)
 
     def thinking(self) -> int:
         """How many of the own segments are thinking, known without cutting them."""
@@ -139,12 +146,3 @@ class DeferredPrompt(Prompt):
             if opens and added:
                 return count, True
         return count, False
-
-    def __getattr__(self, name: str) -> Any:
-        """Only called for what is not set yet."""
-        if name != "own":
-            raise AttributeError(name)
-        own = tuple(self._rows.cut(self._parts))
-        object.__setattr__(self, "own", own)
-        object.__setattr__(self, "_is_cut", True)
-        return own
