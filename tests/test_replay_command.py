@@ -41,7 +41,7 @@ def test_replay_then_reconcile(
     assert hitledger(monkeypatch, "replay", SCENARIO, "--runs", "1", "--audit", audit, *files) == 0
     out = capsys.readouterr().out
     assert "expected = measured on 3 of 3 calls" in out
-    assert "1 calls computed 1,088 tokens again" in out
+    assert "1 broken call computed 1,088 tokens again" in out
     assert "tools.reordered" in out
     found = load(str(measured))
     assert [call.recomputed_tokens for call in found.calls] == [0, 0, 1088]
@@ -81,6 +81,12 @@ def test_plan_mode_writes_the_same_bytes_twice(monkeypatch: pytest.MonkeyPatch, 
         (("--json", "/no/such/folder/m.json"), 2, "does not exist"),
         (("--url", "http://127.0.0.1:9"), 1, "is the server running"),
         (("--url", "localhost"), 2, "http://HOST:PORT"),
+        (("--url", "http://127.0.0.1:9", "--timeout", "-1"), 2, "seconds above 0"),
+        (("--url", "http://127.0.0.1:9", "--timeout", "nan"), 2, "seconds above 0"),
+        (("--url", "http://127.0.0.1:9", "--events", "e.jsonl", "--runs", "2"), 2, "--runs, --events: not with --url"),
+        (("--events", "/no/such/folder/e.jsonl"), 2, "does not exist"),
+        (("--json", "/"), 2, "give a file"),
+        (("--audit", "/no/such/audit.json"), 3, "cannot be read"),
     ],
 )
 def test_what_goes_wrong_is_one_line(

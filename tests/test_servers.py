@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hitledger.errors import UsageError
-from hitledger.types import Call, Evidence, Place, Prompt
+from hitledger.measurement import load
+from hitledger.types import Call, Evidence, Kind, Place, Prompt, Segment, Tier
+from hitledger_replay.errors import ReplayError
 from hitledger_replay.models.tiny import ShippedTokenizer
 from hitledger_replay.oracle import Oracle
 from hitledger_replay.servers import client as client_module
@@ -21,6 +24,7 @@ from hitledger_replay.servers.metrics import Counters, read_counters
 from hitledger_replay.servers.replay import PartialReplayError, ServerOptions, replay_on_server
 from hitledger_replay.servers.rules import block_size_of
 from hitledger_replay.servers.tokenizer import ServerTokenizer
+from hitledger_replay.sessions import command, plan
 from hitledger_replay.sessions.render import Target
 
 TARGET = Target(ShippedTokenizer(), 1000, None, {})
@@ -183,13 +187,52 @@ def test_a_server_s_reuse_is_read_and_equals_the_rule(block_size: int, cached: l
 
 
 def test_a_server_that_dies_leaves_what_was_finished() -> None:
-    with serving(Behaviour(die_at=2)) as client, pytest.raises(PartialReplayError, match=r"2 calls were finished") as e:
+    with serving(Behaviour(die_at=2)) as client, pytest.raises(PartialReplayError, match=r"2 of 4 calls were") as e:
         replay_on_server(calls(A, A, B, C), client, TARGET, ServerOptions())
     assert [row.id for row in e.value.measurement.calls] == ["0", "1"]
     assert [row.reason for row in e.value.measurement.unreplayed] == [f"{client.url}: the stream ended without a token"]
 
 
+def test_a_stopped_replay_leaves_what_was_finished() -> None:
+    def stop(done: int, _: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with serving(Behaviour()) as client, pytest.raises(PartialReplayError, match=r"^stopped; 3 of 4 calls were") as e:
+        replay_on_server(calls(A, A, B, C), client, TARGET, ServerOptions(), stop)
+    assert [row.id for row in e.value.measurement.calls] == ["0", "1", "2"]
+
+
+def test_finished_calls_are_written_where_the_user_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "ServerTokenizer", lambda client: TARGET.tokenizer)
+    file = tmp_path / "m.json"
+    with (
+        serving(Behaviour(die_at=2)) as client,
+        pytest.raises(ReplayError, match=r"2 of 4 calls were finished and kept in"),
+    ):
+        command.replay_there(calls(A, A, B, C), client, ServerOptions(), file, None)
+    assert [row.id for row in load(str(file)).calls] == ["0", "1"]
+    with serving(Behaviour(die_at=2)) as client, pytest.raises(ReplayError, match="give --json FILE to keep them"):
+        command.replay_there(calls(A, A, B, C), client, ServerOptions(), None, None)
+
+
+def test_a_tokenizer_that_fails_later_leaves_what_was_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(ShippedTokenizer):
+        def ids(self, text: str) -> tuple[int, ...]:
+            raise ServerError("tokenizer: status 500")
+
+    monkeypatch.setattr(plan, "BATCH", 1)
+    told = Prompt((Segment(Kind.TEXT, Tier.MESSAGES, "messages[0]", "user", bytes(16), 5, "hello"),), None, 1)
+    later = Call("late", "s", "main", Place("f", 9), "openai", "m", Evidence.EXACT, told)
+    target = Target(Failing(), 1000, None, {})
+    with serving(Behaviour()) as client, pytest.raises(PartialReplayError, match=r"status 500; 1 of 2 calls") as e:
+        replay_on_server([*calls(A), later], client, target, ServerOptions())
+    assert [row.id for row in e.value.measurement.calls] == ["0"]
+
+
 def test_a_server_that_was_never_there() -> None:
+    with pytest.raises(ReplayError, match=r"is the server running\?; no call was finished"):
+        replay_on_server(calls(A), ServerClient("http://127.0.0.1:9", "toy"), TARGET, ServerOptions())
     with pytest.raises(ServerGoneError, match="is the server running"):
         ServerClient("http://127.0.0.1:9").complete((1, 2))
 

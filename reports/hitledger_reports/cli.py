@@ -248,15 +248,20 @@ def replay(
     ] = None,
     events: Annotated[Path | None, typer.Option(metavar="FILE", help="Cache events as JSON lines.")] = None,
     metrics: Annotated[Path | None, typer.Option(metavar="FILE", help="Counters as Prometheus text.")] = None,
+    every_call: Annotated[bool, typer.Option("--all", help="Show every call, not the worst only.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Run recorded sessions through a real engine: what it reuses, and how long until the first token."""
     from hitledger_reports.progress import replaying
 
     commands = replay_commands("sessions.command")
+    commands.require_places({"--json": json, "--events": events, "--metrics": metrics})
+    audited = commands.read_audit(audit)
     calls = commands.read_calls(inputs or [], format)
     with replaying(quiet) as progress:
         if url is not None:
+            own = {"--mode": mode, "--policy": policy, "--runs": runs, "--events": events, "--metrics": metrics}
+            commands.require_server_options(own)
             server = commands.server_options(server_engine, block_size, render, scale)
             found = commands.replay_there(calls, commands.client(url, model, timeout), server, json, progress)
         else:
@@ -264,7 +269,7 @@ def replay(
             where = (device, attention, kv_dtype, block_size)
             how = (policy, scale, runs, render, allow_network)
             found = commands.replay_here(calls, commands.replay_options(mode, model, where, how, files), progress)
-    for line in commands.conclude(found, json, audit):
+    for line in commands.conclude(found, json, audited, every_call):
         if not quiet:
             print(line)
 

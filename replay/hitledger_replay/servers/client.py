@@ -8,6 +8,7 @@ numbers that contradict each other are said, not used.
 """
 
 import json
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -47,10 +48,12 @@ class ServerClient:
     """`seconds` is the longest wait for the first byte of an answer and between two."""
 
     def __init__(self, url: str, model: str | None = None, api_key: str | None = None, seconds: float = 600.0) -> None:
-        """Raises UsageError for something that is no http URL."""
+        """Raises UsageError for something that is no http URL, or no time to wait."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
             raise UsageError(f"--url {url}: give http://HOST:PORT, without a user name")
+        if not 0 < seconds < math.inf:
+            raise UsageError(f"--timeout {seconds:g}: give seconds above 0")
         self.url = url.rstrip("/").removesuffix("/v1")
         self._model = model
         self._seconds = seconds

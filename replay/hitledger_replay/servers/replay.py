@@ -36,7 +36,7 @@ class ServerOptions:
 
 
 class PartialReplayError(ReplayError):
-    """The server is gone; `measurement` holds the calls that were finished."""
+    """The server is gone or the user stopped; `measurement` holds the calls that were finished."""
 
     def __init__(self, message: str, measurement: Measurement) -> None:
         super().__init__(message)
@@ -53,25 +53,28 @@ def replay_on_server(
     """One request at a time, in the order of the log; the server's cache should be empty of these prompts before.
 
     A call that the server refuses or says nothing of is listed with the reason. Raises PartialReplayError when the
-    server cannot be reached any more.
+    server cannot be reached any more or the user stops the replay, ReplayError if nothing was finished then.
     """
     before = read_counters(client)
     size = block_size_of(options.engine, options.block_size, before.block_size)
     plan = ReplayPlan(calls, PromptRenderer(target, options.render), target.vocabulary_size, None, options.scale)
     run = _ServerRun(client, ExpectedReads(size), size)
-    gone: ServerGoneError | None = None
-    for number, item in enumerate(plan, 1):
-        try:
+    gone: str | None = None
+    try:
+        for number, item in enumerate(plan, 1):
             run.next(item if isinstance(item, PlannedCall) else UnreplayedCall(item.id, item.session, item.reason))
-        except ServerGoneError as error:
-            gone = error
-            break
-        if progress:
-            progress(number, len(plan))
+            if progress:
+                progress(number, len(plan))
+    except ServerError as error:  # also of the server's tokenizer, which the plan asks
+        gone = str(error)
+    except KeyboardInterrupt:
+        gone = "stopped"
+    if gone is not None and not run.rows:
+        raise ReplayError(f"{gone}; no call was finished")
     after = Counters(None, None, None) if gone else read_counters(client)
     measurement = _measurement(run, client, options, size, _change(before, after))
     if gone is not None:
-        raise PartialReplayError(f"{gone} ({len(run.rows)} calls were finished)", measurement)
+        raise PartialReplayError(f"{gone}; {len(run.rows)} of {len(plan)} calls were finished", measurement)
     return measurement
 
 

@@ -1,7 +1,7 @@
 """What the command `replay` does, without its option parsing."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hitledger.audit import with_unique_ids
@@ -9,8 +9,9 @@ from hitledger.errors import UsageError
 from hitledger.logs.read import read_logs
 from hitledger.measurement import Measurement, to_json
 from hitledger.reconcile import reconcile, reconciliation_lines
-from hitledger.results import load
+from hitledger.results import Audit, load
 from hitledger.types import Call
+from hitledger_replay.errors import ReplayError
 from hitledger_replay.servers.client import ServerClient
 from hitledger_replay.servers.replay import PartialReplayError, ServerOptions, replay_on_server
 from hitledger_replay.servers.rules import DEFAULT_BLOCK_SIZE
@@ -89,26 +90,44 @@ def replay_there(
     try:
         return replay_on_server(calls, client, target, options, progress)
     except PartialReplayError as error:
-        if json is not None:
-            json.write_bytes(to_json(error.measurement))
-        raise
+        if json is None:
+            raise ReplayError(f"{error}; give --json FILE to keep them") from error
+        json.write_bytes(to_json(error.measurement))
+        raise ReplayError(f"{error} and kept in {json}") from error
 
 
-def conclude(found: Measurement, json: Path | None, audit: str | None) -> Iterator[str]:
+def conclude(found: Measurement, json: Path | None, audit: Audit | None, every_call: bool) -> Iterator[str]:
     """Write, print, reconcile. Raises UnreconciledError if expected and measured differ."""
     if json is not None:
         json.write_bytes(to_json(found))
-    yield from measurement_lines(found)
-    joined = reconcile(found, load(audit) if audit else None)
-    if audit:
+    yield from measurement_lines(found, every_call)
+    joined = reconcile(found, audit)
+    if audit is not None:
         yield from reconciliation_lines(joined)
     joined.require_equal()
 
 
 def checkpoint_path(json: Path | None) -> Path | None:
-    """Where finished calls are kept while a replay runs: beside the result. Raises UsageError if it has no folder."""
-    if json is None:
-        return None
-    if not json.absolute().parent.is_dir():
-        raise UsageError(f"--json {json}: its folder does not exist")
-    return json.with_name(json.name + ".partial")
+    """Where finished calls are kept while a replay runs: beside the result."""
+    return None if json is None else json.with_name(json.name + ".partial")
+
+
+def read_audit(path: str | None) -> Audit | None:
+    """The audit to reconcile with, read before anything is replayed. Raises NothingToReadError."""
+    return load(path) if path else None
+
+
+def require_places(files: Mapping[str, Path | None]) -> None:
+    """`files` by option. Raises UsageError, before anything is replayed, for one that can never be written."""
+    for option, path in files.items():
+        if path is not None and path.is_dir():
+            raise UsageError(f"{option} {path}: this is a folder; give a file")
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageError(f"{option} {path}: its folder does not exist")
+
+
+def require_server_options(own: Mapping[str, object]) -> None:
+    """`own`: values, by option, that only the engine of this package knows. Raises UsageError if one was given."""
+    given = [option for option, value in own.items() if value is not None]
+    if given:
+        raise UsageError(f"{', '.join(given)}: not with --url, which runs the server's own engine")

@@ -154,14 +154,12 @@ def _measurement(
     setting: _Setting, replay: SessionReplay, calls: tuple[CallMeasurement, ...], unreplayed: tuple[UnreplayedCall, ...]
 ) -> Measurement:
     options, loaded, engine = setting.options, setting.loaded, replay.engine
-    device = loaded.model.device
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else f", {torch.cuda.get_device_name()}"
     return Measurement(
         schema_version=MEASUREMENT_VERSION,
         engine=ENGINE,
         model=loaded.name,
         model_note=loaded.note,
-        device=f"{device.type}{threads if device.type != 'mps' else ''}",
+        device=_device_words(loaded.model.device),
         mode=options.mode.value,
         kv_dtype=options.kv_dtype,
         block_size=options.block_size,
@@ -173,3 +171,9 @@ def _measurement(
         ttft_model=setting.ttft.as_value(setting.samples) if setting.ttft else None,
         memory=memory_ledger(engine, replay.peak_tokens, replay.peak_slots) if isinstance(engine, Engine) else None,
     )
+
+
+def _device_words(device: torch.device) -> str:
+    if device.type == "cpu":
+        return f"cpu, {torch.get_num_threads()} threads"
+    return f"cuda, {torch.cuda.get_device_name(device)}" if device.type == "cuda" else device.type
