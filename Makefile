@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+APT := DEBIAN_FRONTEND=noninteractive timeout 300 sh -c 'apt-get update -qq; apt-get install -y -qq "$$@"' --
 SOURCES := analyzer replay reports tests benchmarks
 
 .PHONY: install test check demo bench bench-engine vllm clean postgresql chromium
@@ -35,7 +36,7 @@ node_modules/axe-core/axe.min.js:
 chromium:
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || \
 	    { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-	      DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1; } || \
+	      $(APT) chromium chromium-driver >/dev/null 2>&1; } || \
 	    echo "Chromium is not installed: the tests of the HTML report in a browser will be skipped"
 
 # A server for the test of LiteLLM's spend logs; that test is skipped with a reason where it cannot be installed
@@ -43,7 +44,7 @@ chromium:
 postgresql:
 	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || \
 	    { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-	      DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq postgresql >/dev/null 2>&1; } || \
+	      $(APT) postgresql >/dev/null 2>&1; } || \
 	    echo "PostgreSQL is not installed: its test will be skipped"
 
 # TTFT beside transformers' own prefill, on this machine.
