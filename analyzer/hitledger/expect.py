@@ -52,8 +52,7 @@ class Forecaster:
         self._caches: dict[tuple[str, ...], list[tuple[Algorithm, Cache]]] = {}
         self._strippers = ThinkingStripper()
         self._roots: dict[Prompt, Prompt] = {}
-        self._salts: dict[tuple[str, str, tuple[Parameter, ...]], Mapping[Tier, str]] = {}
-        self._minimums: dict[tuple[str, str], int] = {}
+        self._known_terms: dict[tuple[str, str, tuple[Parameter, ...]], tuple[Mapping[Tier, str], str, int]] = {}
 
     def all(
         self,
@@ -93,7 +92,9 @@ class Forecaster:
 
     def _cache(self, key: tuple[str, ...], algorithm: Algorithm) -> Cache:
         """Rules of one provider can differ in how they look things up, by day or by whether a request is marked."""
-        caches = self._caches.setdefault(key, [])
+        caches = self._caches.get(key)
+        if caches is None:
+            caches = self._caches[key] = []
         for known, cache in caches:
             if known is algorithm:
                 return cache
@@ -105,8 +106,7 @@ class Forecaster:
         root = self._root(prompt)
         marks = marks_of(call, prompt, root, rule)
         tokens_at = self._positions.of(call, prompt, marks)
-        salt, minimum = self._salt(call, rule), self._minimum(call, rule)
-        return View(call, prompt, rule, self._hashes, tokens_at, marks, salt, salt[rule.order[-1]], minimum, root)
+        return View(call, prompt, rule, self._hashes, tokens_at, marks, *self._terms(call, rule), root)
 
     def _effective(self, call: Call, rule: Rule) -> Prompt:
         prompt = call.prompt
@@ -127,18 +127,13 @@ class Forecaster:
             self._roots[prompt] = found
         return found
 
-    def _salt(self, call: Call, rule: Rule) -> Mapping[Tier, str]:
+    def _terms(self, call: Call, rule: Rule) -> tuple[Mapping[Tier, str], str, int]:
+        """What the rule makes of a model and parameters: salts by tier, that of the last tier, minimum in tokens."""
         key = (rule.id, call.model, call.parameters)
-        found = self._salts.get(key)
+        found = self._known_terms.get(key)
         if found is None:
-            found = self._salts[key] = salts(rule, call)
-        return found
-
-    def _minimum(self, call: Call, rule: Rule) -> int:
-        key = (rule.id, call.model)
-        found = self._minimums.get(key)
-        if found is None:
-            found = self._minimums[key] = rule.minimum(call.model)
+            salt = salts(rule, call)
+            found = self._known_terms[key] = (salt, salt[rule.order[-1]], rule.minimum(call.model))
         return found
 
 

@@ -9,6 +9,8 @@ import msgspec
 from hitledger.policies.rule import Rule
 from hitledger.policies.view import View
 
+AN_INSTANT = timedelta(microseconds=1)
+
 
 class Obstacle(StrEnum):
     """Why an entry that holds a longer prefix of the prompt could not be read."""
@@ -99,7 +101,7 @@ def visible_from(view: View) -> datetime | None:
     if call.first_token_at is not None:
         return call.first_token_at
     # Without a logged first token the earliest that is not the request's own instant is assumed.
-    return call.started_at + timedelta(microseconds=1) if call.started_at is not None else None
+    return call.started_at + AN_INSTANT if call.started_at is not None else None
 
 
 def used_at(view: View) -> datetime | None:

@@ -98,7 +98,7 @@ class Request(msgspec.Struct, eq=False):
             model,
             self.evidence,
             self.prompt,
-            Api.MESSAGES,
+            Api.MESSAGES.value,  # plain: what it is looked up by is hashed faster
             started_at=started if started is None or ended is None or started <= ended else ended,
             ended_at=ended,
             usage=usage,

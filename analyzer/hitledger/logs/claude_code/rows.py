@@ -1,14 +1,14 @@
 """One transcript file, row by row: which agent a row belongs to and what it means for the calls."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
 
 from hitledger.logs.claude_code.blocks import tally_of
 from hitledger.logs.claude_code.chain import Chain
-from hitledger.logs.claude_code.deferred import Part, Rows, RowsAtOnce
+from hitledger.logs.claude_code.deferred import Rows, RowsAtOnce
 from hitledger.logs.claude_code.request import Request
 from hitledger.logs.claude_code.row import Message, Row, ToolResult, row_of
 from hitledger.logs.files import LogFile
@@ -68,9 +68,6 @@ class Transcript:
                     self.ledger.note(note)
                 yield call
 
-    def _parts(self, number: int, line: bytes, opens: bool, count: int, thinking: int) -> Sequence[Part]:
-        return self.held.parts(line, number, self.ledger.bytes_read - len(line), opens, count, thinking)
-
     def _chain(self, row: Row) -> Chain:
         name = row.agentId
         if name is None:
@@ -106,7 +103,8 @@ class Transcript:
             if again:
                 return kind
         count, thinking = tally_of(message.content)
-        chain.hear(self._parts(number, line, opens, count, thinking), count, thinking, uuid)
+        parts = self.held.parts(line, number, self.ledger.bytes_read - len(line), opens, count, thinking)
+        chain.hear(parts, count, thinking, uuid)
         request.add(row, message, line)
         return kind
 
@@ -160,7 +158,8 @@ class Transcript:
         elif not row.isCompactSummary:
             self._said(chain, content, row, stepped_back)
         count = len(content) if type(content) is list else int(type(content) is str)
-        chain.take(self._parts(number, line, not chain.inputs, count, 0), count, uuid, row.timestamp)
+        parts = self.held.parts(line, number, self.ledger.bytes_read - len(line), not chain.inputs, count, 0)
+        chain.take(parts, count, uuid, row.timestamp)
         return "user"
 
     def _said(self, chain: Chain, content: Any, row: Row, stepped_back: bool) -> None:
@@ -204,7 +203,9 @@ class Transcript:
             chain.event("resume")
         if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:
             chain.stand_at(row.parentUuid)
-            chain.take(self._parts(number, line, not chain.inputs, 1, 0), 1, row.uuid, row.timestamp)
+            start = self.ledger.bytes_read - len(line)
+            parts = self.held.parts(line, number, start, not chain.inputs, 1, 0)
+            chain.take(parts, 1, row.uuid, row.timestamp)
         else:
             chain.pass_on(row.uuid, row.parentUuid)
         return name
