@@ -36,7 +36,7 @@ for path in pathlib.Path(sys.argv[1]).rglob("*.jsonl"):
 """
 AUDIT = "import sys; from hitledger_reports.cli import main; sys.exit(main())"
 SESSIONS, CALLS = 160, 240
-LENGTHS = (1, 40, 80, 160, 320)  # calls of a session of full prompts; the first is what a start takes
+LENGTHS = (1, 80, 160, 320, 640)  # calls of a session of full prompts; the first is what a start takes
 LINES_A_CALL = 40
 
 

@@ -6,7 +6,7 @@ Nothing is downloaded. Patterns and vocabularies are those of tiktoken 0.14 (`ti
 import re
 from base64 import b64decode
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,7 @@ RUN_LIMIT = 4096  # tiktoken is slow on long runs without a boundary, and panics
 _LONG_RUN = re.compile(rf"(?<!\s)\s{{{RUN_LIMIT + 1},}}|(?<!\S)\S{{{RUN_LIMIT + 1},}}")
 
 
+@lru_cache(maxsize=1024)
 def encoding_of(model: str) -> tuple[str, bool]:
     """Name of the encoding for a model, and whether it is the model's own."""
     name = model.rsplit("/", 1)[-1].removeprefix("ft:").lower()

@@ -21,13 +21,14 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """All findings, in input order. What a call that is a break lacks besides is said with the break."""
     found: list[tuple[Link, Diagnosis]] = []
-    for link in links:
-        if link.index in broken:
-            continue
-        found += [(link, diagnosis) for diagnosis in _of_call(link.call, expectations[link.index], rules)]
-    found += _without_marks(links, expectations)
-    found += _never_read(links, expectations)
-    found += _standing_marks(links, expectations)
+    requests = [link for link in links if link.call.evidence is Evidence.EXACT or link.call.status >= 400]
+    for link in requests:
+        if link.index not in broken:
+            found += [(link, diagnosis) for diagnosis in _of_call(link.call, expectations[link.index], rules)]
+    if requests:  # a transcript does not show its marks
+        found += _without_marks(links, expectations)
+        found += _never_read(links, expectations)
+        found += _standing_marks(links, expectations)
     found += _downgrades(links)
     return tuple(
         Finding(
