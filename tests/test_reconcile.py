@@ -13,7 +13,7 @@ from report_audits import call as audited
 
 def row(call_id: str, ideal: int, measured: int, **changes: object) -> CallMeasurement:
     found = CallMeasurement(
-        call_id, "s", "main", 2000, 1, ideal, measured, measured, None, ideal - measured, {}, {}, None, 0, 0, "text",
+        call_id, "s-aaaa", "main", 2000, 1, ideal, measured, measured, None, ideal - measured, {}, {}, None, 0, 0, "text",
         Certainty.CALIBRATED, "", 50.0,
     )  # fmt: skip
     return replace(found, **changes)  # type: ignore[arg-type]
@@ -44,6 +44,8 @@ def test_columns_are_joined_by_call() -> None:
     text = "\n".join(reconciliation_lines(found))
     assert "ttl.expired (at the provider only)" in text
     assert "expected = measured on 3 of 3 calls" in text
+    assert f"{calls[2].id:24} in the audit only" in text
+    assert f"{'other':24} in the measurement only" in text
 
 
 def test_a_difference_is_an_error_of_ours() -> None:
@@ -60,3 +62,11 @@ def test_without_an_audit_the_log_s_own_figure_stands() -> None:
     assert (found.reported, found.provider_expected, found.cause) == (40, None, None)
     lines = list(reconciliation_lines(reconcile(measurement(row("a\x1b[2J", 32, 32)))))
     assert not any("\x1b" in line for line in lines)
+
+
+def test_files_of_different_logs_are_not_joined_by_chance() -> None:
+    here = audited(0, 0, 1500)
+    audit = audit_of([here], [])
+    with pytest.raises(UnreconciledError, match="no call in common") as error:
+        reconcile(measurement(row(here.id, 0, 0, session="of another log")), audit)
+    assert error.value.exit_code == 1

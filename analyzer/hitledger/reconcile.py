@@ -66,19 +66,27 @@ class Reconciliation:
 
 
 def reconcile(measurement: Measurement, audit: Audit | None = None) -> Reconciliation:
-    """Join by call id. Without an audit the provider's columns are those the replay took from the log."""
-    audited = {call.id: call for call in audit.calls} if audit else {}
+    """Join by session and call id. Without an audit the provider's columns are those the replay took from the log.
+
+    Raises UnreconciledError if the two have no call in common.
+    """
+    audited = {(call.session, call.id): call for call in audit.calls} if audit else {}
     breaks = {item.call: item for item in audit.breaks} if audit else {}
-    measured = {call.id for call in measurement.calls}
+    measured = {(call.session, call.id): call for call in measurement.calls}
+    if audit and measured and not audited.keys() & measured.keys():
+        raise UnreconciledError(
+            "the audit and the measurement have no call in common; were both made of the same logs?"
+        )
     return Reconciliation(
-        tuple(_joined(call, audited.get(call.id), breaks.get(call.id)) for call in measurement.calls),
-        tuple(call_id for call_id in audited if call_id not in measured),
-        tuple(call.id for call in measurement.calls if audit and call.id not in audited),
+        tuple(_joined(call, audited.get(key), breaks.get(call.id)) for key, call in measured.items()),
+        tuple(call.id for key, call in audited.items() if key not in measured),
+        tuple(call.id for key, call in measured.items() if audit and key not in audited),
     )
 
 
-def _joined(call: CallMeasurement, audited: CallResult | None, found: Break | None) -> ReconciledCall:
+def _joined(call: CallMeasurement, audited: CallResult | None, in_call: Break | None) -> ReconciledCall:
     without = call.ttft_without_break_ms
+    found = in_call if audited else None
     return ReconciledCall(
         id=call.id,
         session=call.session,
@@ -111,6 +119,8 @@ def reconciliation_lines(found: Reconciliation) -> Iterator[str]:
         yield f"{_shown(call.id):24.24} {figures}  {call.cause or '-'}{where}{mark}"
     for call_id in found.only_in_audit:
         yield f"{_shown(call_id):24.24} in the audit only"
+    for call_id in found.only_in_measurement:
+        yield f"{_shown(call_id):24.24} in the measurement only"
     equal = len(found.calls) - len(found.unequal)
     yield f"expected = measured on {equal} of {len(found.calls)} calls"
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from hitledger_replay.blockhash import CacheIdentity
 from hitledger_replay.engine.probe import refuse_unpageable
@@ -28,13 +29,14 @@ def load_folder(name: str, device: torch.device, dtype: torch.dtype, allow_netwo
     """Code from the folder is never run. Raises ReplayError for a folder that is incomplete or damaged."""
     options: dict[str, Any] = {"local_files_only": not allow_network, "trust_remote_code": False}
     causal: Any = AutoModelForCausalLM
+    transformers_logging.disable_progress_bar()  # it would stand between our own lines, and under --quiet
     try:
         config = AutoConfig.from_pretrained(name, **options)
         refuse_unpageable(config)
         model, report = causal.from_pretrained(name, dtype=dtype, output_loading_info=True, **options)
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        hint = "" if allow_network or Path(name).exists() else "; a hub id needs --allow-network"
+        hint = "; the folder is incomplete or damaged" if Path(name).is_dir() else ""
         reason = str(error).strip().split("\n", 1)[0]
         raise ReplayError(f"{name}: the model cannot be loaded: {reason}{hint}") from error
     if report["missing_keys"]:

@@ -83,7 +83,9 @@ class GgufFile:
             with path.open("rb") as file:
                 self._content = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError) as error:
-            raise ReplayError(f"{path}: cannot be read as a model file: {error}") from error
+            raise ReplayError(
+                f"{path}: cannot be read as a model file: {getattr(error, 'strerror', None) or error}"
+            ) from error
         cursor = _Cursor(self._content, self.name)
         if bytes(cursor.take(4)) != b"GGUF":
             raise ReplayError(f"{self.name}: not a GGUF file")
