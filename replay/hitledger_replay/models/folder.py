@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-from transformers.utils import logging as transformers_logging
+from transformers.utils import logging
 
 from hitledger_replay.blockhash import CacheIdentity
 from hitledger_replay.engine.probe import refuse_unpageable
@@ -29,6 +29,7 @@ def load_folder(name: str, device: torch.device, dtype: torch.dtype, allow_netwo
     """Code from the folder is never run. Raises ReplayError for a folder that is incomplete or damaged."""
     options: dict[str, Any] = {"local_files_only": not allow_network, "trust_remote_code": False}
     causal: Any = AutoModelForCausalLM
+    transformers_logging: Any = logging
     transformers_logging.disable_progress_bar()  # it would stand between our own lines, and under --quiet
     try:
         config = AutoConfig.from_pretrained(name, **options)
