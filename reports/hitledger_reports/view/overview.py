@@ -77,7 +77,8 @@ def lost_share(whole: Sum) -> float | None:
 
 
 def _period(audit: Audit) -> str:
-    times = [call.started_at for call in audit.calls if call.started_at is not None]
+    # Times of hash-only traces are relative: they order calls and are no dates.
+    times = [call.started_at for call in audit.calls if call.started_at is not None and "hash_only" not in call.notes]
     if not times:
         return "no times in the log"
     return f"{figures.utc(min(times), seconds=False)} to {figures.utc(max(times), seconds=False)} UTC"
