@@ -1,28 +1,15 @@
 """Prices files of the user: what they replace, and what is refused with file, row and reason."""
 
-from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from hitledger.prices import PriceBook, Rates
+from hitledger.prices import PriceBook
 from hitledger.prices.book import shipped_rows
 from hitledger.prices.rowfile import PriceFileError
-
-NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
-
-
-def at(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-def million(rates: Rates, lifetimes: Sequence[str] = ()) -> list[str]:
-    """input, read, output and writes of the lifetimes, per million tokens."""
-    writes = [rates.write(lifetime) for lifetime in lifetimes]
-    values = [rates.input, rates.cache_read, rates.output, *(write.rate if write else None for write in writes)]
-    return ["-" if value is None else format((value * 1_000_000).normalize(), "f") for value in values]
+from price_figures import NOON, at, million
 
 
 @pytest.fixture(scope="module")

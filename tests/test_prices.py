@@ -3,31 +3,18 @@
 Expected rates are worked out by hand in USD per million tokens from the providers' published prices.
 """
 
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 
 from hitledger.prices import PriceBook, Rates, UnknownPrice
-
-NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
+from price_figures import NOON, at, million
 
 
 @pytest.fixture(scope="module")
 def book() -> PriceBook:
     return PriceBook()
-
-
-def at(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
-def million(rates: Rates, lifetimes: Sequence[str] = ()) -> list[str]:
-    """input, read, output and writes of the lifetimes, per million tokens."""
-    writes = [rates.write(lifetime) for lifetime in lifetimes]
-    values = [rates.input, rates.cache_read, rates.output, *(write.rate if write else None for write in writes)]
-    return ["-" if value is None else format((value * 1_000_000).normalize(), "f") for value in values]
 
 
 # 1. lifetimes that the list does not price

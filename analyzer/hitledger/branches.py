@@ -2,17 +2,14 @@
 
 from hitledger.expect import Expectation
 from hitledger.policies.marked import written_marks
-from hitledger.policies.rule import Algorithm
 from hitledger.prefix import common_segments
-
-MARKED = (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS)
 
 
 def left_in_front(before: Expectation, now: Expectation) -> int:
     """Tokens of the longest entry that ends within what the two prompts share, whatever time and parameters say."""
     view = before.view
     shared = common_segments(view.prompt, now.view.prompt)
-    if before.rule.algorithm not in MARKED:
+    if not before.rule.algorithm.writes_at_marks:
         return view.tokens_at(shared) // before.rule.block * before.rule.block
     ends = [mark.position for mark in written_marks(view) if mark.position <= shared]
     written = view.tokens_at(max(ends, default=0))

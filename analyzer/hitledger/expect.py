@@ -25,7 +25,7 @@ from hitledger.types import Call, Evidence, Parameter, Prompt, Tier
 # Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
 KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "replica", "affinity"})
 
-SLACK_TOKENS = 16  # a read this close to the expected one is explained by it
+SLACK_TOKENS, SLACK_SHARE = 16, 0.01  # a read this close to the expected one is explained by it
 
 
 class Expectation(msgspec.Struct, frozen=True):
@@ -98,7 +98,7 @@ class Forecaster:
         for known, cache in caches:
             if known is algorithm:
                 return cache
-        caches.append((algorithm, MarkedCache(self.heads) if algorithm in MARKED else CACHES[algorithm]()))
+        caches.append((algorithm, MarkedCache(self.heads) if algorithm.writes_at_marks else CACHES[algorithm]()))
         return caches[-1][1]
 
     def _view(self, call: Call, rule: Rule) -> View:
@@ -143,7 +143,6 @@ CACHES: Mapping[Algorithm, Callable[[], Cache]] = {
     Algorithm.RADIX: RadixCache,
     Algorithm.SLOT: SlotCache,
 }
-MARKED = frozenset({Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS})
 
 
 def in_time_order(calls: Sequence[Call]) -> list[int]:
@@ -192,7 +191,7 @@ def marks_of(call: Call, prompt: Prompt, root: Prompt, rule: Rule) -> tuple[Mark
     A transcript shows none. Its client is taken to mark the hidden part and the end of each prompt, with the
     lifetime that the usage says was written.
     """
-    if rule.algorithm not in MARKED:
+    if not rule.algorithm.writes_at_marks:
         return ()
     if call.evidence is Evidence.RECONSTRUCTED:
         if rule.algorithm is Algorithm.MESSAGE_ENDS:
@@ -214,3 +213,8 @@ def lifetime_of(call: Call) -> str | None:
     if len(named) == 1:
         return named[0]
     return min(named, key=seconds_of) if named else None
+
+
+def slack_of(expected: int) -> float:
+    """How far a read may lie from an expected one, in tokens, and still be explained by it."""
+    return max(SLACK_TOKENS, SLACK_SHARE * expected)

@@ -14,17 +14,15 @@ from hitledger.causes.timing import fanned_out
 from hitledger.chains import Link
 from hitledger.continuation import branches
 from hitledger.errors import UsageError
-from hitledger.expect import Expectation, lifetime_of
+from hitledger.expect import Expectation, lifetime_of, slack_of
 from hitledger.policies.cache import Obstacle
 from hitledger.policies.marked import written_marks
-from hitledger.policies.rule import Algorithm
 from hitledger.prefix import APPEND_ONLY, Difference, first_difference
 from hitledger.segments import in_order
 from hitledger.tokens import TokenCounter
 from hitledger.types import Call, Evidence, Prompt, Usage
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
-SLACK_TOKENS, SLACK_SHARE = 16, 0.01  # a read this close to the expected one is explained by it
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +92,10 @@ class Judge:
             return Verdict(None, read, gap_seconds=self._gap(link))
         if link.predecessor is None:
             return self._cold(link, expectation, read)
-        before = self.links[link.predecessor].call
-        readable = left_by(before, self.expectations[link.predecessor])
+        before, earlier = self.links[link.predecessor].call, self.expectations[link.predecessor]
+        readable = left_by(before, earlier)
         if readable is None:
             return Verdict(None, read, gap_seconds=self._gap(link))
-        earlier = self.expectations[link.predecessor]
         if earlier is not None and expectation is not None and branches(before, link.call):
             readable = min(readable, left_in_front(earlier, expectation))
         rerender = compare(before, link.call, self.counter) if holds_generated(before) else None
@@ -107,12 +104,11 @@ class Judge:
         lost = max(0, readable - read)
         if lost and self._returned(link, expectation, read):
             return Verdict(readable, read, gap_seconds=self._gap(link))
-        rebilled = rebilled_of(link.call, lost, read)
-        if not self.min_loss.reached(lost, readable):
-            if unreported(link.call):  # a small difference of two estimates is no loss
-                return Verdict(readable, read, gap_seconds=self._gap(link))
-            return Verdict(readable, read, lost, rebilled, gap_seconds=self._gap(link))
-        return self._diagnosed(link, before, readable, read, rerender)
+        if self.min_loss.reached(lost, readable):
+            return self._diagnosed(link, before, readable, read, rerender)
+        if unreported(link.call):  # a small difference of two estimates is no loss
+            lost = 0
+        return Verdict(readable, read, lost, rebilled_of(link.call, lost, read), gap_seconds=self._gap(link))
 
     def _cold(self, link: Link, expectation: Expectation | None, read: int) -> Verdict:
         blocked = expectation.blocked if expectation is not None else None
@@ -128,25 +124,20 @@ class Judge:
         before = self.expectations[link.predecessor] if link.predecessor is not None else None
         if expectation is None or before is None or before.key == expectation.key or not expectation.forecast.read:
             return False
-        return read >= expectation.forecast.read - max(SLACK_TOKENS, SLACK_SHARE * expectation.forecast.read)
+        return read >= expectation.forecast.read - slack_of(expectation.forecast.read)
 
     def _diagnosed(self, link: Link, before: Call, readable: int, read: int, rerender: Rerender | None) -> Verdict:
         case = self._case(link, before, readable, read)
         diagnosis = decide(case, rerender)
         rule = case.rule
-        if call_without_evidence(link.call, diagnosis):
-            return Verdict(
-                readable, read, case.lost, rebilled_of(link.call, case.lost, read), gap_seconds=case.gap_seconds
-            )
-        if diagnosis is UNEXPLAINED and rule is not None and rule.best_effort and case.ttl_seconds is None:
-            # Nothing is promised there and no lifetime is published: a miss alone is no verdict.
-            return Verdict(
-                readable, read, case.lost, rebilled_of(link.call, case.lost, read), gap_seconds=case.gap_seconds
-            )
+        rebilled = rebilled_of(link.call, case.lost, read)
+        # Nothing is promised there and no lifetime is published: a miss alone is no verdict.
+        no_promise = rule is not None and rule.best_effort and case.ttl_seconds is None
+        if call_without_evidence(link.call, diagnosis) or (diagnosis is UNEXPLAINED and no_promise):
+            return Verdict(readable, read, case.lost, rebilled, gap_seconds=case.gap_seconds)
         difference = case.difference
         if difference.append_only and not case.effective.append_only and diagnosis.cause == "server.thinking_stripped":
             difference = case.effective
-        rebilled = rebilled_of(link.call, case.lost, read)
         return Verdict(readable, read, case.lost, rebilled, True, diagnosis, difference, case.gap_seconds)
 
     def _case(self, link: Link, before: Call, readable: int, read: int) -> Case:
@@ -222,7 +213,7 @@ def left_by(call: Call, expectation: Expectation | None) -> int | None:
     if expectation is None:
         return _without_rule(call.usage)
     usage = call.usage
-    marked = expectation.rule.algorithm in (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS)
+    marked = expectation.rule.algorithm.writes_at_marks
     if marked and usage is not None and usage.cache_read_tokens is not None and usage.cache_writes is not None:
         return usage.cache_read_tokens + (usage.cache_write_tokens or 0)
     if holds_generated(call) and usage is not None:
@@ -250,7 +241,7 @@ def rebilled_of(call: Call, lost: int, read: int) -> int:
 
 def boundary_of(expectation: Expectation | None, prompt: Prompt) -> int:
     """Segments of a prompt behind which a later change costs nothing: its last written mark, or its end."""
-    if expectation is None or expectation.rule.algorithm not in (Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS):
+    if expectation is None or not expectation.rule.algorithm.writes_at_marks:
         return len(prompt)
     marks = written_marks(expectation.view)
     # Marks are counted in the effective prompt; where thinking was dropped from it the whole prompt counts.
@@ -261,7 +252,7 @@ def ttl_seconds(call: Call, expectation: Expectation | None) -> int | None:
     """Lifetime in seconds of what a call left; None where it is not published or nothing is known."""
     if expectation is None:
         return None
-    marks = written_marks(expectation.view) if expectation.rule.algorithm is not Algorithm.BLOCKS else ()
+    marks = written_marks(expectation.view)
     ttl = lifetime_of(call) or (marks[-1].ttl if marks else expectation.rule.default_lifetime)
     return expectation.rule.seconds(ttl)
 

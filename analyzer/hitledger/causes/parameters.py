@@ -3,12 +3,11 @@
 import orjson
 
 from hitledger.causes.case import Case, Change, Confidence, Diagnosis, tier_start
-from hitledger.expect import SLACK_TOKENS
+from hitledger.expect import slack_of
 from hitledger.policies.rule import matches
 from hitledger.prefix import common_characters, first_leaf
 from hitledger.types import Evidence, Tier
 
-SLACK_SHARE = 0.01  # of the expected read: a read this close to it is explained by it
 # Where sources disagree, or it depends on the model, how much a change loses: the usage decides, the cause is likely.
 DISPUTED = frozenset({"tool_choice", "effort", "speed", "service_tier"})
 
@@ -39,7 +38,7 @@ def explains(case: Case) -> bool:
     if expectation is None or case.rule is None or case.rule.best_effort:
         return True
     expected = expectation.forecast.read
-    slack = max(SLACK_TOKENS, SLACK_SHARE * expected)
+    slack = slack_of(expected)
     if case.read >= expected - slack:
         return True
     return case.call.evidence is Evidence.EXACT and expected < case.readable_before - slack

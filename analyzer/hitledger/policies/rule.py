@@ -22,6 +22,11 @@ class Algorithm(StrEnum):
     SLOT = "slot"  # the longest common prefix with what one slot held last
     NONE = "none"  # caches nothing
 
+    @property
+    def writes_at_marks(self) -> bool:
+        """Whether entries end at marks or message ends, and not wherever two prompts part."""
+        return self is Algorithm.BREAKPOINTS or self is Algorithm.MESSAGE_ENDS
+
 
 class Basis(StrEnum):
     """What a rule is known by, best first."""
