@@ -3,14 +3,18 @@
 A mask over the whole rectangle costs (n - p) * n products for n - p new tokens behind p cached ones; the causal area
 is (n - p) * p + (n - p)(n - p + 1) / 2, that is 1 - h**2 of the cold square's half at hit rate h = p / n (Mooncake,
 FAST'25, Eq. 1). Tiles of T queries take at most (n - p) * T / 2 products more than that area.
+
+Where nothing but causality hides keys, the keys in front of a tile are attended to without a mask, the tile's own with
+the kernel's causal one, and both are merged: a tenth to a third less time than a mask over both (4,000 tokens, 2,000 of
+them cached, 9 query and 3 KV heads of 64: 197 instead of 274 ms a layer on one core).
 """
 
 from collections.abc import Iterator
 
 import torch
-import torch.nn.functional as F
 
 from hitledger_replay.engine.attention.masks import attend_masked, visible
+from hitledger_replay.engine.attention.merge import attend_part, kernel_takes
 from hitledger_replay.engine.attention.protocol import Rule
 from hitledger_replay.engine.attention.reference import ReferenceAttention
 from hitledger_replay.engine.batch import PackedBatch, Part
@@ -39,24 +43,27 @@ class TiledAttention(ReferenceAttention):
         keys = key[:, part.key_start : part.key_start + part.num_keys]
         values = value[:, part.key_start : part.key_start + part.num_keys]
         windowed = rule.window is not None and rule.window < part.num_keys
-        if part.num_past == 0 and part.num_queries > 1 and not windowed and not rule.needs_scores:
-            yield _causal(own, keys, values, rule.scale).transpose(0, 1)
-            return
+        merges = kernel_takes(query, value) and not windowed and not rule.needs_scores
         for first in range(0, part.num_queries, self.tile):
-            stop = min(first + self.tile, part.num_queries)
-            last_key = part.num_past + stop
-            first_key = max(0, part.num_past + first - rule.window + 1) if rule.window is not None else 0
-            num_keys, num_past = last_key - first_key, part.num_past + first - first_key
-            mask = visible(stop - first, num_keys, num_past, rule.window, query.device) if stop - first > 1 else None
-            tile = attend_masked(
-                own[:, first:stop], keys[:, first_key:last_key], values[:, first_key:last_key], mask, rule
-            )
-            yield tile.transpose(0, 1)
+            tile = own[:, first : first + self.tile]
+            past, stop = part.num_past + first, part.num_past + first + tile.shape[1]
+            attend = _merged if merges else _masked
+            yield attend(tile, keys[:, :stop], values[:, :stop], past, rule).transpose(0, 1)
 
 
-def _causal(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scale: float) -> torch.Tensor:
-    """Nothing cached: the kernel's own causal skipping."""
-    gqa = query.shape[0] != key.shape[0]
-    return F.scaled_dot_product_attention(
-        query[None], key[None], value[None], is_causal=True, scale=scale, enable_gqa=gqa
-    )[0]
+def _merged(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, past: int, rule: Rule) -> torch.Tensor:
+    """The last queries' own keys stand behind `past` others, which all of them see."""
+    if query.shape[1] == 1:
+        return attend_part(query, key, value, rule.scale).output
+    own = attend_part(query, key[:, past:], value[:, past:], rule.scale, causal=True)
+    if not past:
+        return own.output
+    return own.merged(attend_part(query, key[:, :past], value[:, :past], rule.scale)).output
+
+
+def _masked(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, past: int, rule: Rule) -> torch.Tensor:
+    """The same by one mask, over no more keys than the window reaches."""
+    first = max(0, past - rule.window + 1) if rule.window is not None else 0
+    queries, keys = query.shape[1], key.shape[1] - first
+    mask = visible(queries, keys, past - first, rule.window, query.device) if queries > 1 else None
+    return attend_masked(query, key[:, first:], value[:, first:], mask, rule)
