@@ -19,10 +19,7 @@ def test_bytes_a_token_are_those_of_the_size_table(kind: str, dtype: str) -> Non
     spec = spec_from_config({**model.config.to_dict(), "dtype": "float32"}, kind)
     store = Engine(model, EngineOptions(2, 16, dtype)).store
     assert store.block_bytes == 16 * spec.bytes_per_token(kv_dtype(dtype))
-    parts = (
-        2 if kind == "deepseek_v3" else 1
-    )  # the engine scales the latent and the rotary key apart, the table both at once
-    assert store.codec.num_scale_bytes == parts * spec.fixed_scale_bytes(kv_dtype(dtype))
+    assert store.codec.num_scale_bytes == spec.fixed_scale_bytes(kv_dtype(dtype))
 
 
 @pytest.mark.parametrize("length", [1, 16, 100, 1000])

@@ -171,6 +171,21 @@ def test_stored_precision(kv_dtype: str, tolerance: float) -> None:
     assert paged.store.codec.num_scale_bytes == (16 if kv_dtype == "fp8" else 0)
 
 
+def test_the_two_parts_of_a_latent_share_a_scale() -> None:
+    model, prompt = random_model("deepseek_v3"), PROMPTS[0]
+    wanted = Engine(model, EngineOptions(8, keep_logits=True)).run_one(Request("r", prompt)).first_logits
+    paged = Engine(model, EngineOptions(8, kv_dtype="fp8", keep_logits=True))
+    result = paged.run_one(Request("r", prompt)).first_logits
+    assert wanted is not None
+    assert result is not None
+    assert 0 < (result - wanted).abs().max().item() < 0.5
+    codec = paged.store.codec
+    assert codec.num_scale_bytes == 4 * len(paged.store.layers)
+    value = torch.tensor([1.0])
+    assert torch.equal(codec.encode(1, 0, value), codec.encode(1, 1, value))
+    assert torch.equal(codec.decode(1, 1, codec.encode(1, 0, value)), codec.decode(1, 0, codec.encode(1, 1, value)))
+
+
 def test_a_salt_keeps_tenants_apart() -> None:
     paged = engine()
     paged.run_one(Request("1", PROMPTS[0], salt="a"))

@@ -115,7 +115,8 @@ class KVSpec:
         return sum(g.num_layers * g.token_scale_bytes(dtype) * g.retained(num_tokens) for g in self.groups)
 
     def fixed_scale_bytes(self, dtype: KVDtype) -> int:
-        """Scales that are stored once: float32, one for keys and one for values in each layer (2 * layers * 4 bytes)."""
+        """Scales that are stored once: float32, one for keys and one for values in each layer (2 * layers * 4 bytes),
+        one for a latent, whose two parts are one vector to vLLM's cache too."""
         if dtype.scales is not ScaleRule.PER_TENSOR:
             return 0
         return sum(g.num_layers * g.num_tensors for g in self.groups) * FLOAT32_BYTES

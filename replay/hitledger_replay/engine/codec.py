@@ -6,6 +6,7 @@ from typing import Protocol
 import torch
 
 from hitledger.errors import UsageError
+from hitledger_replay.dtypes import FLOAT32_BYTES
 
 FP8_MAX = 448.0
 HEADROOM = 2.0
@@ -48,29 +49,33 @@ class PlainCodec:
 class Fp8Codec:
     """float8 e4m3 with one float32 scale for keys and one for values in each layer (vLLM's `kv_cache_dtype=fp8`).
 
-    The bytes are kept as uint8, since few operators index float8.
+    A latent of MLA and its rotary key are one cached vector in two parts, and share one scale, as in vLLM. The bytes
+    are kept as uint8, since few operators index float8.
     """
 
     storage = torch.uint8
 
-    def __init__(self, peaks: tuple[tuple[float, float], ...], compute: torch.dtype) -> None:
-        """`peaks` are the largest |key| and |value| of each layer (`probe.layer_peaks`)."""
+    def __init__(self, peaks: tuple[tuple[float, ...], ...], compute: torch.dtype) -> None:
+        """`peaks` are the largest |key| and |value| of each layer, or one for both (`probe.layer_peaks`)."""
         self.compute = compute
-        self.scales = tuple(tuple(max(peak, 1e-12) * HEADROOM / FP8_MAX for peak in pair) for pair in peaks)
-        self.num_scale_bytes = 4 * 2 * len(peaks)
+        self.scales = tuple(tuple(max(peak, 1e-12) * HEADROOM / FP8_MAX for peak in parts) for parts in peaks)
+        self.num_scale_bytes = FLOAT32_BYTES * sum(map(len, peaks))
 
     def encode(self, layer: int, part: int, values: torch.Tensor) -> torch.Tensor:
-        scaled = (values.float() / self.scales[layer][part]).clamp(-FP8_MAX, FP8_MAX)
+        scaled = (values.float() / self._scale(layer, part)).clamp(-FP8_MAX, FP8_MAX)
         return scaled.to(torch.float8_e4m3fn).view(torch.uint8)
 
     def decode(self, layer: int, part: int, stored: torch.Tensor) -> torch.Tensor:
-        return (stored.view(torch.float8_e4m3fn).float() * self.scales[layer][part]).to(self.compute)
+        return (stored.view(torch.float8_e4m3fn).float() * self._scale(layer, part)).to(self.compute)
+
+    def _scale(self, layer: int, part: int) -> float:
+        return self.scales[layer][min(part, len(self.scales[layer]) - 1)]
 
 
 STORAGE = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def codec_for(name: str, compute: torch.dtype, peaks: tuple[tuple[float, float], ...] = ()) -> Codec:
+def codec_for(name: str, compute: torch.dtype, peaks: tuple[tuple[float, ...], ...] = ()) -> Codec:
     """The codec for `model` (the compute dtype), fp32, bf16, fp16 or fp8. Raises UsageError for others."""
     if name == "model":
         return PlainCodec(compute, compute)

@@ -73,9 +73,16 @@ def layer_shapes(model: Any) -> tuple[LayerShape, ...]:
 
 
 @torch.inference_mode()
-def layer_peaks(model: Any, num_tokens: int = 64) -> tuple[tuple[float, float], ...]:
-    """The largest |key| and |value| of each layer over a fixed prompt: what a per-tensor scale is set by."""
-    return tuple(peak for _, peak in _record(model, num_tokens))
+def layer_peaks(model: Any, num_tokens: int = 64) -> tuple[tuple[float, ...], ...]:
+    """The largest |key| and |value| of each layer over a fixed prompt: what a per-tensor scale is set by.
+
+    One number for both where they are the two parts of a latent (MLA).
+    """
+    rank = getattr(model.config.get_text_config(), "kv_lora_rank", None)
+    return tuple(
+        (max(peaks),) if (shape.num_heads, shape.key_dim) == (1, rank) else peaks
+        for shape, peaks in _record(model, num_tokens)
+    )
 
 
 def _record(model: Any, num_tokens: int) -> list[tuple[LayerShape, tuple[float, float]]]:

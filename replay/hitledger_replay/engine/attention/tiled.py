@@ -5,8 +5,8 @@ is (n - p) * p + (n - p)(n - p + 1) / 2, that is 1 - h**2 of the cold square's h
 FAST'25, Eq. 1). Tiles of T queries take at most (n - p) * T / 2 products more than that area.
 
 Where nothing but causality hides keys, the keys in front of a tile are attended to without a mask, the tile's own with
-the kernel's causal one, and both are merged: a tenth to a third less time than a mask over both (4,000 tokens, 2,000 of
-them cached, 9 query and 3 KV heads of 64: 197 instead of 274 ms a layer on one core).
+the kernel's causal one, and both are merged. For 2,000 tokens behind 2,000 cached ones that takes a quarter less time
+than a mask over both (SmolLM2 on one core: 5.7 s instead of 7.5 s over 30 layers); short prompts gain up to a tenth.
 """
 
 from collections.abc import Iterator
