@@ -15,7 +15,9 @@ from hitledger.logs.read import read_logs
 from hitledger.measurement import CallMeasurement, Measurement, UnreplayedCall, exact_json
 from hitledger.types import Call
 from hitledger_replay.blockhash import CacheIdentity
+from hitledger_replay.errors import ReplayError
 from hitledger_replay.models.tiny import VOCABULARY_SIZE, ShippedTokenizer
+from hitledger_replay.sessions import replay as replay_module
 from hitledger_replay.sessions.demand import survey
 from hitledger_replay.sessions.loop import SessionReplay
 from hitledger_replay.sessions.options import Mode, ReplayOptions
@@ -171,6 +173,36 @@ def test_a_stopped_replay_goes_on_and_writes_the_same_exact_part(tmp_path: Path)
     whole = replay_calls(calls_of("31"), ReplayOptions(mode=Mode.TINY, runs=1))
     assert exact_json(resumed) == exact_json(whole)
     assert f'"ttft_ms":{resumed.calls[0].ttft_ms}' in kept  # the finished calls' times were not measured again
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_ctrl_c_in_the_middle_says_how_far_it_came(tmp_path: Path, kept: bool) -> None:
+    def stop(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "m.json.partial" if kept else None
+    words = "run the same command again" if kept else "give --json FILE"
+    with pytest.raises(ReplayError, match=f"^stopped after 3 of 10 calls; {words}") as error:
+        replay_calls(calls_of("31"), ReplayOptions(mode=Mode.TINY, runs=2, checkpoint=path), stop)
+    assert error.value.exit_code == 1
+    assert path is None or len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.parametrize("where", ["load_model", "calibrate"])
+def test_ctrl_c_before_the_first_call_keeps_what_an_earlier_run_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "m.json.partial"
+    path.write_text("finished calls")
+    monkeypatch.setattr(replay_module, where, stop)
+    with pytest.raises(ReplayError, match=r"^stopped before the first call") as error:
+        replay_calls(calls_of("31"), ReplayOptions(mode=Mode.TINY, checkpoint=path))
+    assert error.value.exit_code == 1
+    assert path.read_text() == "finished calls"
 
 
 def test_scale_and_plan_modes() -> None:

@@ -17,10 +17,10 @@ VERSION = 1
 
 
 class Checkpoint:
-    """Rows by run and call id. Without a path nothing is kept."""
+    """Rows by run and call id."""
 
     def __init__(self, path: Path | None, fingerprint: str) -> None:
-        """A file of another replay is overwritten."""
+        """A file of another replay is overwritten. Without a path rows are counted and die with the process."""
         self._path = path
         self._rows: dict[tuple[int, str], CallMeasurement] = {}
         header = json.dumps({"hitledger_replay": VERSION, "fingerprint": fingerprint}, sort_keys=True)
@@ -42,9 +42,11 @@ class Checkpoint:
 
     def add(self, run: int, row: CallMeasurement) -> None:
         """Keep a finished call; flushed at once."""
-        if self._path is None or (run, row.id) in self._rows:
+        if (run, row.id) in self._rows:
             return
         self._rows[run, row.id] = row
+        if self._path is None:
+            return
         with self._path.open("a", encoding="utf-8") as file:
             file.write(self._line(run, row) + "\n")
 

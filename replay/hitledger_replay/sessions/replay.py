@@ -56,15 +56,21 @@ class _Setting:
 
 def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None = None) -> Measurement:
     """Replay `calls`, whose ids are unique. Raises ReplayError; what was finished is in the checkpoint then."""
-    loaded = load_model(options.model, choose_device(options.device), allow_network=options.allow_network)
-    setting = _prepared(calls, options, loaded)
+    try:
+        loaded = load_model(options.model, choose_device(options.device), allow_network=options.allow_network)
+        setting = _prepared(calls, options, loaded)
+    except KeyboardInterrupt as error:
+        raise ReplayError(
+            "stopped before the first call was replayed; what an earlier run kept is still kept"
+        ) from error
     fingerprint = fingerprint_of((replace(options, checkpoint=None), setting.plan.scale, *calls))
     checkpoint = Checkpoint(options.checkpoint, fingerprint)
     try:
         measurement = _run(setting, checkpoint, progress)
     except KeyboardInterrupt as error:
         kept = "run the same command again to go on" if options.checkpoint else "give --json FILE to keep what is done"
-        raise ReplayError(f"stopped after {len(checkpoint)} calls; {kept}") from error
+        in_all = options.num_runs * len(setting.plan)
+        raise ReplayError(f"stopped after {len(checkpoint)} of {in_all} calls; {kept}") from error
     checkpoint.remove()
     return measurement
 
