@@ -3,7 +3,6 @@
 from hitledger.expect import Expectation
 from hitledger.policies.cache import Obstacle
 from hitledger.results import Attribution
-from hitledger.types import Call
 from hitledger.verdicts import Verdict
 
 CLASS_OF_CAUSE = {
@@ -23,23 +22,21 @@ CLASS_OF_OBSTACLE = {
 NOTHING_MISSING = Attribution()
 
 
-def ideal_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> int | None:
-    """What would have been read had nothing in front changed, moved or expired, capped by this prompt.
+def ideal_of(total: int | None, readable_before: int | None, expected: int | None) -> int | None:
+    """What would have been read had nothing in front changed, moved or expired, capped by this prompt's `total`.
 
-    What the rule lets it read of other calls is part of it: a cold start has nothing else, and another call can have
-    left more than the predecessor did.
+    What the rule lets it read of other calls (`expected`) is part of it: a cold start has nothing else, and another
+    call can have left more than the predecessor did.
     """
-    total = call.input_tokens
-    expected = expectation.forecast.read if expectation is not None else None
-    known = [figure for figure in (verdict.readable_before, expected) if figure is not None]
-    if not known:
-        return None
-    return max(known) if total is None else min(max(known), total)
+    ideal = readable_before
+    if ideal is None or (expected is not None and expected > ideal):
+        ideal = expected
+    return ideal if ideal is None or total is None or ideal < total else total
 
 
-def attribution_of(call: Call, verdict: Verdict, expectation: Expectation | None) -> Attribution | None:
+def attribution_of(ideal: int | None, verdict: Verdict, expectation: Expectation | None) -> Attribution | None:
     """The parts of ideal - reported; they sum to it. None where one of the two is unknown."""
-    ideal, read = ideal_of(call, verdict, expectation), verdict.read
+    read = verdict.read
     if ideal is None or read is None:
         return None
     missing = max(0, ideal - read)

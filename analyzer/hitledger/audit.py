@@ -94,9 +94,7 @@ def audit_calls(
         money.append(price)
         rows.append(
             call_result(
-                *(link, before, compared, expectation, verdict, price.cost, price.rates),
-                counter=counter,
-                with_segments=options.segments,
+                link, before, compared, expectation, verdict, price, counter=counter, with_segments=options.segments
             )
         )
     if options.strict:

@@ -5,16 +5,17 @@ from decimal import Decimal
 from functools import cache
 
 from hitledger.attribution import attribution_of, ideal_of
-from hitledger.billing import Cost, computed_cost
+from hitledger.billing import computed_cost
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
+from hitledger.money import CallMoney
 from hitledger.positions import CHARS_PER_TOKEN, Counter, certainty_of
 from hitledger.prefix import common_segments, segments_from
 from hitledger.prices import Rates
 from hitledger.redact import redact, window
 from hitledger.results import WARMED, Break, CallResult, SegmentResult
-from hitledger.types import Call, Certainty, Evidence, Kind, Segment
+from hitledger.types import Call, Certainty, Evidence, Kind, Prompt, Segment, Usage
 from hitledger.verdicts import Verdict, place_of
 
 SHOWN_TEXT = 2000  # characters on either side of a difference with --show-text
@@ -52,18 +53,17 @@ def call_result(
     compared: str | None,
     expectation: Expectation | None,
     verdict: Verdict,
-    cost: Cost | None,
-    rates: Rates | None,
+    money: CallMoney,
     counter: Counter,
     with_segments: bool,
 ) -> CallResult:
     """One row. Figures that are not exact are named in `certainty`."""
-    call, usage = link.call, link.call.usage
+    call, usage, cost, rates = link.call, link.call.usage, money.cost, money.rates
     shared = common_segments(before.prompt, call.prompt) if before is not None else 0
-    whole = call.evidence is Evidence.EXACT
     forecast = expectation.forecast if expectation is not None else None
-    total = call.input_tokens
+    total = usage.input_tokens if usage is not None else None
     expected = None if forecast is None else forecast.read if total is None else min(forecast.read, total)
+    ideal = ideal_of(total, verdict.readable_before, forecast.read if forecast is not None else None)
     # By position: a struct of so many fields takes 18 times as long to build by name. Order: that of CallResult.
     return CallResult(
         call.id,
@@ -88,22 +88,22 @@ def call_result(
         ttl_of(call, expectation),
         call.purpose,
         call.events,
-        0 if whole else shared,
+        0 if call.evidence is Evidence.EXACT else shared,
         _segments(call, before, expectation, counter, shared) if with_segments else (),
-        _common_tokens(shared, len(call.prompt), before, expectation),
+        _common_tokens(shared, call.prompt, before, expectation),
         total,
         usage.uncached_input_tokens if usage is not None else None,
         usage.cache_read_tokens if usage is not None else None,
         usage.cache_write_tokens if usage is not None else None,
-        _writes(call),
+        _writes(usage),
         usage.output_tokens if usage is not None else None,
-        ideal_of(call, verdict, expectation),
+        ideal,
         expected,
-        (0, expected) if expectation and expectation.rule.best_effort and expected else None,
-        sum([tokens for _, tokens in forecast.writes]) if forecast is not None else None,
-        attribution_of(call, verdict, expectation),
+        (0, expected) if expected and expectation is not None and expectation.rule.best_effort else None,
+        None if forecast is None else sum([tokens for _, tokens in forecast.writes]),
+        attribution_of(ideal, verdict, expectation),
         cost.total if cost is not None else None,
-        _without_cache(call, cost, rates),
+        _without_cache(usage, rates) if cost is not None else None,
         cost.source if cost is not None else None,
         call.logged_cost,
         redact(call.provider_reason) if call.provider_reason else None,
@@ -174,24 +174,24 @@ def _segment(segment: Segment, tokens: int | None, counted: int | None) -> Segme
     return SegmentResult(segment.kind, segment.path, tokens, segment.digest.hex(), marked, segment.mark, counted)
 
 
-def _common_tokens(shared: int, length: int, before: Call | None, expectation: Expectation | None) -> int | None:
+def _common_tokens(shared: int, prompt: Prompt, before: Call | None, expectation: Expectation | None) -> int | None:
     if before is None or expectation is None:
         return None
     view = expectation.view
-    return view.tokens_at(min(shared, len(view.prompt))) if len(view.prompt) == length else None
+    return view.tokens_at(min(shared, prompt.length)) if view.prompt.length == prompt.length else None
 
 
-def _writes(call: Call) -> dict[str, int] | None:
-    if call.usage is None or call.usage.cache_writes is None:
+def _writes(usage: Usage | None) -> dict[str, int] | None:
+    if usage is None or usage.cache_writes is None:
         return None
-    return {write.ttl: write.tokens for write in call.usage.cache_writes if write.tokens}
+    return {write.ttl: write.tokens for write in usage.cache_writes if write.tokens}
 
 
-def _without_cache(call: Call, cost: Cost | None, rates: Rates | None) -> Decimal | None:
+def _without_cache(usage: Usage | None, rates: Rates | None) -> Decimal | None:
     """Every input token at the input rate; the answer as it was billed."""
-    if cost is None or rates is None or call.usage is None or rates.output is None:
+    if usage is None or rates is None or rates.output is None:
         return None
-    return call.usage.input_tokens * rates.input + (call.usage.output_tokens or 0) * rates.output
+    return usage.input_tokens * rates.input + (usage.output_tokens or 0) * rates.output
 
 
 def _certainty(call: Call, expectation: Expectation | None) -> dict[str, Certainty]:

@@ -208,11 +208,12 @@ def marks_of(call: Call, prompt: Prompt, root: Prompt, rule: Rule) -> tuple[Mark
 
 def lifetime_of(call: Call) -> str | None:
     """The shortest lifetime that the usage says was written, None where it does not say."""
-    writes = call.usage.cache_writes if call.usage is not None and call.usage.cache_writes is not None else ()
-    named = [write.ttl for write in writes if write.tokens and write.ttl]
-    if len(named) == 1:
-        return named[0]
-    return min(named, key=seconds_of) if named else None
+    writes = call.usage.cache_writes if call.usage is not None else None
+    if not writes:
+        return None
+    if len(writes) == 1:
+        return writes[0].ttl or None if writes[0].tokens else None
+    return min((write.ttl for write in writes if write.tokens and write.ttl), key=seconds_of, default=None)
 
 
 def slack_of(expected: int) -> float:

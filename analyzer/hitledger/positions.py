@@ -53,19 +53,18 @@ class TranscriptPositions(msgspec.Struct, frozen=True, eq=False):
         """Tokens of the first so many segments."""
         if position <= 0:
             return 0
-        prompt = self.prompt
-        base = prompt.base
-        if position == prompt.length and prompt in self.ends and (base is None or base.length < position):
-            return self.ends[prompt]
+        prompt, ends = self.prompt, self.ends
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
         node: Prompt | None = prompt
         while node is not None:
-            tokens = self.ends.get(node)
+            tokens = ends.get(node)
             if tokens is not None:
                 if node.length < position:
                     lower = (node.length, tokens)
                     break
+                if node.length == position and (node.base is None or node.base.length < position):
+                    return tokens
                 upper = (node.length, tokens)
             node = node.base
         if upper is None:

@@ -39,10 +39,8 @@ class Difference:
 
 def common_segments(earlier: Prompt, later: Prompt) -> int:
     """How many leading segments are the same. Shared bases are not walked, so a transcript costs what it added."""
-    if earlier is later:
-        return len(earlier)
-    if later.base is earlier:
-        return len(earlier)
+    if earlier is later or later.base is earlier:
+        return earlier.length
     return parting(earlier, later)[0]
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import force_setattr
 
 
 class Evidence(StrEnum):
@@ -140,19 +141,15 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     output_tokens: int | None
     output_estimated: bool = False  # the log held a placeholder; the count was estimated from the content
     read_accumulated: bool = False  # server tools ran: reads add up over hidden calls, so they are no prompt property
+    # Sums of the above, made once: every stage of an audit asks for them.
+    cache_write_tokens: int | None = None  # all written tokens, whatever their lifetime
+    input_tokens: int = 0  # the whole prompt: uncached + read + written
 
-    @property
-    def cache_write_tokens(self) -> int | None:
-        """All written tokens, whatever their lifetime."""
+    def __post_init__(self) -> None:
         writes = self.cache_writes
-        if writes is None:
-            return None
-        return writes[0].tokens if len(writes) == 1 else sum([write.tokens for write in writes])
-
-    @property
-    def input_tokens(self) -> int:
-        """The whole prompt: uncached + read + written."""
-        return self.uncached_input_tokens + (self.cache_read_tokens or 0) + (self.cache_write_tokens or 0)
+        written = None if writes is None else sum([write.tokens for write in writes])
+        force_setattr(self, "cache_write_tokens", written)
+        force_setattr(self, "input_tokens", self.uncached_input_tokens + (self.cache_read_tokens or 0) + (written or 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,7 +240,8 @@ def replay(
     render: Annotated[str, typer.Option(help="auto, template or text.")] = "auto",
     allow_network: Annotated[bool, typer.Option("--allow-network", help="Let --model be fetched.")] = False,
     url: Annotated[str | None, typer.Option(help="Use an OpenAI-compatible server, not our engine.")] = None,
-    server_engine: Annotated[str, typer.Option(help="Whose rule it follows: vllm, sglang, llama.cpp.")] = "vllm",
+    server_engine: Annotated[str, typer.Option(help="Whose rule: auto, vllm, sglang, llama.cpp.")] = "auto",
+    server_flags: Annotated[str, typer.Option(help="Flags llama.cpp's server was started with.")] = "",
     timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.")] = 600.0,
     audit: Annotated[str | None, typer.Option(metavar="AUDIT.json", help="Reconcile with this audit.")] = None,
     json: Annotated[
@@ -262,7 +263,7 @@ def replay(
         if url is not None:
             own = {"--mode": mode, "--policy": policy, "--runs": runs, "--events": events, "--metrics": metrics}
             commands.require_server_options(own)
-            server = commands.server_options(server_engine, block_size, render, scale)
+            server = commands.server_options(server_engine, block_size, render, scale, server_flags)
             found = commands.replay_there(calls, commands.client(url, model, timeout), server, json, progress)
         else:
             files = (commands.checkpoint_path(json), events, metrics)

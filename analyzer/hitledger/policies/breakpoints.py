@@ -22,13 +22,13 @@ def _in_transcript(view: View) -> Iterator[tuple[int, EntryKey]]:
     No segment is looked at before something further back than the look-back is asked for.
     """
     nearest, farthest = view.length - view.rule.lookback, None
-    for position, key in view.ends():
-        if position <= nearest:
+    for end in view.ends():
+        if end[0] <= nearest:
             if farthest is None:
                 farthest = _farthest(view)
-            if position < farthest:
+            if end[0] < farthest:
                 break
-        yield position, key
+        yield end
     yield from ((mark.position, view.key(mark.position)) for mark in view.marks[-2::-1])
 
 

@@ -72,18 +72,12 @@ def touch(entry: Entry | None, now: datetime | None) -> None:
         entry = entry.parent
 
 
-def age(entry: Entry, now: datetime | None) -> float | None:
-    """Seconds since the last use, None where a time is unknown."""
-    return None if now is None or entry.used is None else (now - entry.used).total_seconds()
-
-
 def alive(entry: Entry, rule: Rule, now: datetime | None) -> bool:
     """Whether the lifetime has not run out; unknown times and unpublished lifetimes never expire."""
-    idle = age(entry, now)
-    if idle is None:
+    if now is None or entry.used is None:
         return True
     seconds = rule.seconds(entry.ttl)
-    return seconds is None or idle <= seconds
+    return seconds is None or (now - entry.used).total_seconds() <= seconds
 
 
 def visible(entry: Entry, now: datetime | None) -> bool:

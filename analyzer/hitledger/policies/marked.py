@@ -33,8 +33,9 @@ class MarkedCache:
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""
+        entries = self._entries
         for position, key in _looked_at(view):
-            entry = self._entries.get(key)
+            entry = entries.get(key)
             if entry is not None and alive(entry, view.rule, now) and visible(entry, now):
                 tokens = entry.tokens
                 if not entry.exact and self._is_head(view, position):
@@ -70,24 +71,24 @@ class MarkedCache:
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
-        now, seen_from = used_at(view), visible_from(view)
+        rule, entries = view.rule, self._entries
+        now, started = used_at(view), view.call.started_at
         last = forecast.entry
         if last is None or self._is_head(view, forecast.position):
             self._heads.learn(view, index, forecast)
-        if view.rule.refreshed_by_read:
+        if rule.refreshed_by_read:
             touch(last, now)
         marks = written_marks(view)
-        minimum = view.minimum
         left = forecast.read
         for mark in marks:
             key = view.key(mark.position)
-            entry = self._entries.get(key)
-            if entry is None or not alive(entry, view.rule, view.call.started_at):
+            entry = entries.get(key)
+            if entry is None or not alive(entry, rule, started):
                 tokens, exact = _entry_tokens(view, mark, mark is marks[-1])
-                if not tokens or tokens < minimum:
+                if not tokens or tokens < view.minimum:
                     continue
-                entry = self._entries[key] = Entry(tokens, mark.ttl, now, seen_from, index, exact, last)
-            elif view.rule.refreshed_by_read:
+                entry = entries[key] = Entry(tokens, mark.ttl, now, visible_from(view), index, exact, last)
+            elif rule.refreshed_by_read:
                 entry.used, entry.ttl = now, mark.ttl
             left = max(left, entry.tokens)
             if mark.position > forecast.position:
@@ -126,9 +127,12 @@ def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
     """
     minimum = view.minimum
     marks = written_marks(view)
-    if marks and all(mark.ttl == marks[0].ttl for mark in marks):
-        end = view.tokens_at(marks[-1].position)
-        return ((marks[-1].ttl, end - read),) if end >= minimum and end > read else ()
+    if not marks:
+        return ()
+    last = marks[-1]
+    if len({mark.ttl for mark in marks}) == 1:
+        end = view.tokens_at(last.position)
+        return ((last.ttl, end - read),) if end >= minimum and end > read else ()
     written: list[tuple[str, int]] = []
     start = read
     longest_first = sorted({mark.ttl for mark in marks}, key=lambda ttl: -(view.rule.seconds(ttl) or 0))

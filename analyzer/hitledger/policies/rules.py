@@ -23,18 +23,19 @@ class Rules:
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
         self.all = rules
-        self._candidates: dict[tuple[str, str, str, date], tuple[Rule, ...]] = {}
+        self._candidates: dict[tuple[str, str, str, int], tuple[Rule, ...]] = {}
 
     def pick(self, call: Call) -> Rule | None:
         """The first rule that applies; None where none is published for that provider, model and day.
 
         A call without a time is judged by the newest rule; the caller says so.
         """
-        day = call.started_at.date() if call.started_at else date.max
+        day = call.started_at.toordinal() if call.started_at else date.max.toordinal()
         key = (call.provider, call.model, call.api, day)
         found = self._candidates.get(key)
         if found is None:
-            found = self._candidates[key] = tuple(rule for rule in self.all if rule.applies(*key))
+            asked = (*key[:3], date.fromordinal(day))
+            found = self._candidates[key] = tuple(rule for rule in self.all if rule.applies(*asked))
         if not found or found[0].marked is None:
             return found[0] if found else None
         marked = has_marks(call)

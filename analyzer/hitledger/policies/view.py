@@ -60,7 +60,7 @@ class View(msgspec.Struct, frozen=True, eq=False):
     @property
     def length(self) -> int:
         """Number of segments."""
-        return len(self.prompt)
+        return self.prompt.length
 
     def key(self, position: int) -> EntryKey:
         """What an entry at a position is found by: the content before it and the parameters that count there."""
@@ -78,13 +78,13 @@ class View(msgspec.Struct, frozen=True, eq=False):
     def ends(self) -> Iterator[tuple[int, EntryKey]]:
         """Positions with their keys, longest first: all of them; in a transcript the ends of its calls' prompts."""
         if self.prompt.base is None:
-            for position in range(len(self.prompt), 0, -1):
+            for position in range(self.prompt.length, 0, -1):
                 yield position, self.key(position)
             return
         node: Prompt | None = self.prompt
         while node is not None:
             if node.length:
-                yield node.length, self._end(node)
+                yield node.length, (node, self.whole_salt) if node.base is not None else self._end(node)
             node = node.base
 
     def _end(self, node: Prompt) -> EntryKey:

@@ -35,6 +35,14 @@ class ServerGoneError(ServerError):
     """The server cannot be reached any more."""
 
 
+class ServerTimeoutError(ServerError):
+    """The server did not answer in time; what it has computed of the prompt is not known."""
+
+
+class ServerRefusedError(ServerError):
+    """The server answered with an error status."""
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What the server said. Counts are None where it said nothing."""
@@ -56,6 +64,7 @@ class ServerClient:
             raise UsageError(f"--timeout {seconds:g}: give seconds above 0")
         self.url = url.rstrip("/").removesuffix("/v1")
         self._model = model
+        self._rows: list[dict[str, Any]] | None = None
         self._seconds = seconds
         self._session = requests.Session()
         self._session.trust_env = False  # a proxy from the environment must not see the prompts
@@ -66,12 +75,41 @@ class ServerClient:
     def model(self) -> str:
         """The name the server knows its model by; asked for if none was given. Raises ServerError."""
         if self._model is None:
-            rows = self.get_json("/v1/models").get("data")
-            names = [row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-            if not names or not isinstance(names[0], str):
+            names = [row["id"] for row in self._listed() if isinstance(row.get("id"), str)]
+            if not names:
                 raise ServerError(f"{self.url}: /v1/models names no model; use --model NAME")
             self._model = names[0]
         return self._model
+
+    @property
+    def owner(self) -> str | None:
+        """What the first model of /v1/models names as its owner: the engine's name, on engines' own servers."""
+        owners = [row.get("owned_by") for row in self._listed()]
+        return next((owner for owner in owners if isinstance(owner, str)), None)
+
+    def require_model(self) -> None:
+        """Raises ServerError if a model was given that /v1/models, where it lists any, does not list.
+
+        llama.cpp's server would answer with its own model, whatever the request names.
+        """
+        names: set[str] = set()
+        for row in self._listed():
+            aliases = row.get("aliases")
+            names.update(str(name) for name in (row.get("id"), *(aliases if isinstance(aliases, list) else ())))
+        if names and self._model is not None and self._model not in names:
+            raise ServerError(f"{self.url}: it serves no model {self._model!r} but {', '.join(sorted(names)[:5])}")
+
+    def _listed(self) -> list[dict[str, Any]]:
+        """The rows of /v1/models; none where a server has no such page. Raises ServerGoneError."""
+        if self._rows is None:
+            try:
+                rows = self.get_json("/v1/models").get("data")
+            except ServerGoneError:
+                raise
+            except ServerError:
+                rows = None
+            self._rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        return self._rows
 
     def complete(self, prompt: tuple[int, ...]) -> Completion:
         """One token behind `prompt`. Transient failures are tried again. Raises ServerError or ServerGoneError."""
@@ -117,7 +155,9 @@ class ServerClient:
             try:
                 response = self._session.request(method, self.url + path, timeout=(10.0, self._seconds), **options)
             except requests.Timeout as error:
-                raise ServerError(f"{self.url}{path}: no answer within {self._seconds:g} s; raise --timeout") from error
+                raise ServerTimeoutError(
+                    f"{self.url}{path}: no answer within {self._seconds:g} s; raise --timeout"
+                ) from error
             except requests.RequestException as error:
                 if attempt + 1 == RETRIES:
                     raise ServerGoneError(f"{self.url}: cannot be reached; is the server running?") from error
@@ -127,7 +167,7 @@ class ServerClient:
                 if response.status_code not in TRANSIENT or attempt + 1 == RETRIES:
                     with response:
                         reason = _limited(response, self.url)[:300].replace("\n", " ")
-                    raise ServerError(f"{self.url}{path}: status {response.status_code}: {reason}")
+                    raise ServerRefusedError(f"{self.url}{path}: status {response.status_code}: {reason}")
                 response.close()
             time.sleep(BACKOFF_SECONDS * 2**attempt)
         raise AssertionError("every attempt returns or raises")
@@ -158,10 +198,10 @@ def _lines(response: requests.Response, url: str) -> Iterator[bytes]:
             else:
                 line += byte
     except requests.Timeout as error:
-        raise ServerError(f"{url}: the stream stopped; raise --timeout") from error
+        raise ServerTimeoutError(f"{url}: the stream stopped; raise --timeout") from error
     except requests.RequestException as error:
         if isinstance(error, requests.ConnectionError) and "timed out" in str(error):
-            raise ServerError(f"{url}: the stream stopped; raise --timeout") from error
+            raise ServerTimeoutError(f"{url}: the stream stopped; raise --timeout") from error
         raise ServerGoneError(f"{url}: the connection broke in the middle of an answer") from error
 
 

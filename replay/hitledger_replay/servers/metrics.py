@@ -7,7 +7,8 @@ from hitledger_replay.servers.client import ServerClient, ServerError
 
 SAMPLE = re.compile(r"^(?P<name>[A-Za-z_:][\w:]*)(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>[-+.\deE]+)", re.MULTILINE)
 BLOCK_SIZE = re.compile(r'\bblock_size="(\d+)"')
-QUERIES = ("vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries", "llamacpp:prompt_tokens_total")
+QUERIES = ("vllm:prefix_cache_queries_total", "vllm:prefix_cache_queries")
+COMPUTED = "llamacpp:prompt_tokens_total"  # without the cached ones
 HITS = ("vllm:prefix_cache_hits_total", "vllm:prefix_cache_hits", "llamacpp:prompt_tokens_cached_total")
 
 
@@ -33,7 +34,10 @@ def read_counters(client: ServerClient) -> Counters:
         except ValueError:
             continue
     stated = BLOCK_SIZE.search(text)
-    return Counters(_first(totals, QUERIES), _first(totals, HITS), int(stated[1]) if stated else None)
+    queries, hits = _first(totals, QUERIES), _first(totals, HITS)
+    if hits is not None and COMPUTED in totals:
+        queries = int(totals[COMPUTED]) + hits
+    return Counters(queries, hits, int(stated[1]) if stated else None)
 
 
 def _first(totals: dict[str, float], names: tuple[str, ...]) -> int | None:

@@ -13,9 +13,17 @@ from hitledger.measurement import (
 )
 from hitledger.types import Call
 from hitledger_replay.errors import ReplayError
-from hitledger_replay.servers.client import Completion, ServerClient, ServerError, ServerGoneError
+from hitledger_replay.servers.client import (
+    Completion,
+    ServerClient,
+    ServerError,
+    ServerGoneError,
+    ServerRefusedError,
+    ServerTimeoutError,
+)
 from hitledger_replay.servers.metrics import Counters, read_counters
-from hitledger_replay.servers.rules import block_size_of
+from hitledger_replay.servers.rules import AUTO, block_size_of, engine_of, simulator_of
+from hitledger_replay.servers.slots import SlotReads
 from hitledger_replay.sessions.expected import ExpectedReads
 from hitledger_replay.sessions.plan import PlannedCall, ReplayPlan
 from hitledger_replay.sessions.render import PromptRenderer, RenderMode, Target
@@ -27,12 +35,13 @@ UNCOUNTED = "reuse not counted"
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """`block_size` None: as the server states it."""
+    """`engine` auto and `block_size` None: as the server states it. `flags`: those of llama.cpp's server."""
 
-    engine: str = "vllm"
+    engine: str = AUTO
     block_size: int | None = None
     render: RenderMode = RenderMode.AUTO
     scale: float = 1.0
+    flags: str = ""
 
 
 class PartialReplayError(ReplayError):
@@ -53,12 +62,15 @@ def replay_on_server(
     """One request at a time, in the order of the log; the server's cache should be empty of these prompts before.
 
     A call that the server refuses or says nothing of is listed with the reason. Raises PartialReplayError when the
-    server cannot be reached any more or the user stops the replay, ReplayError if nothing was finished then.
+    server cannot be reached any more, does not answer in time (what it computed of that prompt is not known) or the
+    user stops the replay, ReplayError if nothing was finished then, and at once for a model that is not served.
     """
+    client.require_model()
     before = read_counters(client)
-    size = block_size_of(options.engine, options.block_size, before.block_size)
+    engine = engine_of(options.engine, client)
+    size = block_size_of(engine, options.block_size, before.block_size)
     plan = ReplayPlan(calls, PromptRenderer(target, options.render), target.vocabulary_size, None, options.scale)
-    run = _ServerRun(client, ExpectedReads(size), size)
+    run = _ServerRun(client, simulator_of(engine, size, options.flags, client), size)
     gone: str | None = None
     try:
         for number, item in enumerate(plan, 1):
@@ -72,14 +84,14 @@ def replay_on_server(
     if gone is not None and not run.rows:
         raise ReplayError(f"{gone}; no call was finished")
     after = Counters(None, None, None) if gone else read_counters(client)
-    measurement = _measurement(run, client, options, size, _change(before, after))
+    measurement = _measurement(run, client, replace(options, engine=engine), size, _change(before, after))
     if gone is not None:
         raise PartialReplayError(f"{gone}; {len(run.rows)} of {len(plan)} calls were finished", measurement)
     return measurement
 
 
 class _ServerRun:
-    def __init__(self, client: ServerClient, expected: ExpectedReads, size: int) -> None:
+    def __init__(self, client: ServerClient, expected: ExpectedReads | SlotReads, size: int) -> None:
         self.rows: list[CallMeasurement] = []
         self.unreplayed: list[UnreplayedCall] = []
         self._client = client
@@ -93,7 +105,12 @@ class _ServerRun:
             return
         try:
             answer = self._client.complete(call.prompt)
-        except ServerGoneError:
+        except ServerRefusedError as error:
+            if isinstance(self._expected, SlotReads):
+                self._expected.refused(call)
+            self.unreplayed.append(UnreplayedCall(call.id, call.session, str(error)))
+            return
+        except (ServerGoneError, ServerTimeoutError):
             raise
         except ServerError as error:
             self.unreplayed.append(UnreplayedCall(call.id, call.session, str(error)))

@@ -64,12 +64,12 @@ def replay_options(
     )
 
 
-def server_options(engine: str, block_size: int | None, render: str, scale: str) -> ServerOptions:
+def server_options(engine: str, block_size: int | None, render: str, scale: str, flags: str = "") -> ServerOptions:
     """From the command line. Raises UsageError."""
     factor = parse_scale(scale)
     if factor is None:
         raise UsageError("--scale auto: a server's context is not known; give a factor")
-    return ServerOptions(engine, block_size, parse_render(render), factor)
+    return ServerOptions(engine, block_size, parse_render(render), factor, flags)
 
 
 def client(url: str, model: str | None, seconds: float) -> ServerClient:
