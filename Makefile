@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 APT := DEBIAN_FRONTEND=noninteractive timeout 300 sh -c 'apt-get update -qq; apt-get install -y -qq "$$@"' --
 SOURCES := analyzer replay reports tests benchmarks
 
-.PHONY: install test check demo bench bench-engine vllm clean postgresql chromium
+.PHONY: install test check demo bench bench-engine vllm llama clean postgresql chromium
 
 install: $(VENV)/.installed
 
@@ -63,6 +63,17 @@ bench-engine: install
 vllm: install .venv-vllm/.installed
 	$(BIN)/hitledger models install smollm2
 	$(BIN)/python benchmarks/vllm_peer.py --python .venv-vllm/bin/python
+
+# llama.cpp's server in an environment of its own (130 MB): the same sessions, and many made at random for each of its
+# settings, through it, our engine and our simulator of it.
+.venv-llama/.installed:
+	$(PYTHON) -m venv .venv-llama
+	.venv-llama/bin/python -m pip install --quiet --no-deps xllamacpp==2026.10.11549
+	touch $@
+
+llama: install .venv-llama/.installed
+	$(BIN)/hitledger models install smollm2
+	$(BIN)/python benchmarks/llama_peer.py --python .venv-llama/bin/python
 
 check: install
 	$(BIN)/ruff check $(SOURCES)

@@ -22,7 +22,7 @@ from hitledger_replay.servers import client as client_module
 from hitledger_replay.servers.client import ServerClient, ServerError, ServerGoneError
 from hitledger_replay.servers.metrics import Counters, read_counters
 from hitledger_replay.servers.replay import PartialReplayError, ServerOptions, replay_on_server
-from hitledger_replay.servers.rules import block_size_of
+from hitledger_replay.servers.rules import block_size_of, engine_of
 from hitledger_replay.servers.tokenizer import ServerTokenizer
 from hitledger_replay.sessions import command, plan
 from hitledger_replay.sessions.render import Target
@@ -45,6 +45,9 @@ class Behaviour:
     hang: bool = False
     endless: bool = False
     metrics: bool = True
+    counters: str | None = None
+    owner: str = "us"
+    hang_at: int | None = None
     dead: bool = False
     requests: list[dict[str, Any]] = field(default_factory=list)
     queries: int = 0
@@ -69,7 +72,10 @@ def handler_for(behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             if self.path == "/v1/models":
-                self.send(b'{"data": [{"id": "toy"}]}')
+                row = {"id": "toy", "aliases": ["alias"], "owned_by": behaviour.owner}
+                self.send(json.dumps({"data": [row]}).encode())
+            elif self.path == "/metrics" and behaviour.counters:
+                self.send(behaviour.counters.encode(), kind="text/plain")
             elif self.path == "/metrics" and behaviour.metrics:
                 text = (
                     f'vllm:prefix_cache_queries_total{{engine="0"}} {behaviour.queries}.0\n'
@@ -104,7 +110,7 @@ def handler_for(behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Connection", "close")
             self.end_headers()
-            if behaviour.hang:
+            if behaviour.hang or behaviour.hang_at == number:
                 threading.Event().wait(2)
             if behaviour.die_at == number:
                 self.wfile.write(b'data: {"cho')
@@ -231,7 +237,7 @@ def test_a_tokenizer_that_fails_later_leaves_what_was_finished(monkeypatch: pyte
 
 
 def test_a_server_that_was_never_there() -> None:
-    with pytest.raises(ReplayError, match=r"is the server running\?; no call was finished"):
+    with pytest.raises(ReplayError, match=r"is the server running\?"):
         replay_on_server(calls(A), ServerClient("http://127.0.0.1:9", "toy"), TARGET, ServerOptions())
     with pytest.raises(ServerGoneError, match="is the server running"):
         ServerClient("http://127.0.0.1:9").complete((1, 2))
@@ -287,8 +293,41 @@ def test_counters_and_block_size() -> None:
     assert block_size_of("vllm", None, None) == 16
     assert block_size_of("vllm", 128, 32) == 128
     assert block_size_of("llama.cpp", None, 32) == 1
-    with pytest.raises(UsageError, match="sglang"):
-        block_size_of("ollama", None, None)
+    with pytest.raises(UsageError, match="single tokens"):
+        block_size_of("llama.cpp", 16, None)
+
+
+@pytest.mark.parametrize(("owner", "engine"), [("vllm", "vllm"), ("llamacpp", "llama.cpp"), ("acme", "vllm")])
+def test_the_server_states_its_engine(owner: str, engine: str) -> None:
+    with serving(Behaviour(owner=owner)) as client:
+        assert engine_of("auto", client) == engine
+        assert engine_of("sglang", client) == "sglang"
+        with pytest.raises(UsageError, match=r"ollama: give auto, vllm, sglang, llama\.cpp"):
+            engine_of("ollama", client)
+
+
+def test_llama_cpp_counts_computed_and_found_tokens_apart() -> None:
+    with serving(
+        Behaviour(counters="llamacpp:prompt_tokens_total 357\nllamacpp:prompt_tokens_cached_total 363\n")
+    ) as client:
+        assert read_counters(client) == Counters(720, 363, None)
+
+
+def test_a_model_that_is_not_served_is_said_before_anything_is_sent() -> None:
+    behaviour = Behaviour()
+    with serving(behaviour) as client:
+        wrong = ServerClient(client.url, "other")
+        with pytest.raises(ServerError, match="it serves no model 'other' but alias, toy"):
+            replay_on_server(calls(A), wrong, TARGET, ServerOptions())
+        assert replay_on_server(calls(A), ServerClient(client.url, "alias"), TARGET, ServerOptions()).model == "alias"
+    assert len(behaviour.requests) == 1
+
+
+def test_a_call_that_times_out_ends_the_replay() -> None:
+    """What the server computed of it is not known, so nothing could be expected of later calls."""
+    with serving(Behaviour(hang_at=1), seconds=0.2) as client, pytest.raises(PartialReplayError, match="1 of 2") as e:
+        replay_on_server(calls(A, A), client, TARGET, ServerOptions())
+    assert "raise --timeout" in str(e.value)
 
 
 def test_the_server_s_tokenizer() -> None:
