@@ -70,7 +70,7 @@ def test_two_slots_hold_two_conversations() -> None:
 def test_host_memory_brings_a_prompt_back() -> None:
     a, b = tuple(range(20)), tuple(range(100, 120))
     calls = prompts("llama_cpp", a, b, (*a, 50), (*b, 50))
-    assert reads(calls, rule_named("llama-cpp-host-memory", slots=1)) == [0, 0, 20, 20]
+    assert reads(calls, rule_named("llama-cpp-host-memory", slots=1, valid_to=None)) == [0, 0, 20, 20]
 
 
 def test_a_slot_computes_the_last_token_of_a_whole_match() -> None:
@@ -82,7 +82,29 @@ def test_a_prompt_that_shares_little_does_not_take_the_slot_that_another_needs()
     a = tuple(range(20))
     little = (0, *range(200, 219))  # one of 20: less than the tenth that is asked for
     calls = prompts("llama_cpp", a, little, (*a, 50))
-    assert reads(calls, rule_named("llama-cpp-host-memory", host_memory=False, slots=2)) == [0, 0, 20]
+    assert reads(calls, rule_named("llama-cpp-host-memory", host_memory=False, slots=2, valid_to=None)) == [0, 0, 20]
+
+
+def test_a_prompt_that_keeps_half_of_a_slot_loses_the_rest_of_it() -> None:
+    a = tuple(range(20))
+    rules = rule_named("llama-cpp-host-memory", slots=1, valid_to=None)
+    assert reads(prompts("llama_cpp", a, (*a[:10], *range(200, 210)), (*a, 50)), rules) == [0, 10, 10]
+    assert reads(prompts("llama_cpp", a, (*a[:9], *range(200, 211)), (*a, 50)), rules) == [0, 9, 20]
+
+
+def test_a_copy_moves_in_only_if_it_is_better_both_ways() -> None:
+    """The slot holds 4 ids that are all used; 8 of the 20 in memory cover more, but less of them would be used."""
+    a = tuple(range(20))
+    calls = prompts("llama_cpp", a, tuple(range(100, 120)), a[:4], (*a[:8], *range(300, 400)))
+    assert reads(calls, rule_named("llama-cpp-host-memory", slots=1, valid_to=None)) == [0, 0, 0, 4]
+
+
+def test_idle_slots_are_emptied_into_memory() -> None:
+    """Of the copy 4 of 20 ids would be used, too few to move in; the slot itself would have given them."""
+    a, b = tuple(range(20)), tuple(range(100, 120))
+    calls = prompts("llama_cpp", a, b, (*a[:4], *range(300, 309)))
+    assert reads(calls) == [0, 0, 0]
+    assert reads(calls, rule_named("llama-cpp-host-memory", valid_to=None)) == [0, 0, 4]
 
 
 def test_deepseek_reads_a_prefix_only_once_two_requests_have_shown_it() -> None:

@@ -94,6 +94,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slots: int = 1  # sequences that are kept at once
     similarity: float = 0.0  # share of the prompt that a slot has to have in common to be chosen for it
     host_memory: bool = False  # prompts that leave a slot are kept in memory and can come back
+    empties_idle: bool = False  # slots that a request does not take are emptied into that memory
     clock: Literal["request_start", "response_end"] = "request_start"
     refreshed_by_read: bool = True
     visible_after: Literal["first_token", "response_end", "at_once"] = "first_token"

@@ -1,9 +1,11 @@
 """llama.cpp's server: a few sequences ("slots"), each holding the last prompt it served; what leaves can be kept in memory.
 
-Source: tools/server/server-context.cpp: a request takes the slot that shares the largest part of its prompt, if that is
-more than `slot_prompt_similarity`, else the slot that was used least recently; the common prefix is kept and, where the
-whole prompt is there, its last token computed again. With host memory, a slot that would lose more than half of what it
-holds is saved first, and a saved prompt that fits better is loaded if at least a quarter of it is used.
+Source: tools/server/server-context.cpp and server-task.cpp: a request takes the slot that shares the largest part of its
+prompt, if that is more than `slot_prompt_similarity`, else the slot that was used least recently; the common prefix is kept
+and, where the whole prompt is there, its last token computed again. With host memory, a slot that is taken for its age, or that
+would lose more than half of what it holds, is copied first, and a copy moves in that is better both ways: more of it is used
+and more of the prompt covered, at least a quarter of the copy. Slots that stay idle can be emptied into memory as well.
+Replays of real servers follow the same rule by token ids, and met it on every call.
 """
 
 from dataclasses import dataclass
@@ -38,6 +40,11 @@ class Match:
     tokens: int
     position: int
 
+    @property
+    def used(self) -> float:
+        """The share of what is held."""
+        return self.tokens / self.held.tokens if self.held.tokens else 0.0
+
 
 class SlotCache:
     """The slots of one server."""
@@ -69,12 +76,13 @@ class SlotCache:
 
     def _loaded(self, view: View, taken: Match | None) -> Match | None:
         """The saved prompt that is loaded in place of what the slot holds."""
-        if not view.rule.host_memory or (taken is not None and not _saves(taken)):
+        if not view.rule.host_memory or (taken is not None and not _saves(view, taken)):
             return None
-        least = taken.tokens if taken is not None else 0
-        matches = (match_of(view, held) for held in self._saved)
-        fitting = [m for m in matches if m.tokens > least and m.tokens >= USED_OF_SAVED * m.held.tokens]
-        return max(fitting, key=lambda match: match.tokens, default=None)
+        best, used, covered = None, *((taken.used, taken.tokens) if taken is not None else (-1.0, 0))
+        for match in (match_of(view, held) for held in self._saved):
+            if match.used >= USED_OF_SAVED and match.used > used and match.tokens > covered:
+                best, used, covered = match, match.used, match.tokens
+        return best
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """Nothing is held that could not be read: what a slot lost is gone."""
@@ -86,22 +94,31 @@ class SlotCache:
         loaded = self._loaded(view, taken)
         if taken is not None:
             self._slots.remove(taken.held)
-            if view.rule.host_memory and _saves(taken):
+            if view.rule.host_memory and _saves(view, taken):
                 self._save(taken.held)
         if loaded is not None:
             self._saved.remove(loaded.held)
+        if view.rule.empties_idle:
+            for idle in self._slots:
+                self._save(idle)
+            self._slots.clear()
         self._clock += 1
         tokens = view.tokens_at(view.length)
         self._slots.append(Held(view.prompt, tokens, index, self._clock))
         return tokens
 
     def _save(self, held: Held) -> None:
-        kept = [other for other in self._saved if common_segments(other.prompt, held.prompt) < len(other.prompt)]
-        self._saved = [*kept, held][-SAVED_PROMPTS:]
+        common = [common_segments(other.prompt, held.prompt) for other in self._saved]
+        if len(held.prompt) in common:
+            return  # the beginning of one that is there
+        longer = (other for other, shared in zip(self._saved, common, strict=True) if shared < len(other.prompt))
+        self._saved = [*longer, held][-SAVED_PROMPTS:]
 
 
-def _saves(taken: Match) -> bool:
-    return taken.held.tokens > 0 and taken.tokens < KEPT_BEFORE_SAVING * taken.held.tokens
+def _saves(view: View, taken: Match) -> bool:
+    """Whether the slot was taken for its age, or for a part that is less than half of it."""
+    aged = taken.tokens <= view.rule.similarity * view.tokens_at(view.length)
+    return aged or taken.used < KEPT_BEFORE_SAVING
 
 
 def match_of(view: View, held: Held) -> Match:
