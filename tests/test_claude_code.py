@@ -348,7 +348,7 @@ def test_blocks_of_other_kinds() -> None:
     assert [segment.path for segment in segments] == [f"p[{index}]" for index in range(5)]
     assert [segment.opens_message for segment in segments] == [True, False, False, False, False]
     assert all(segment.text is None and segment.chars < 1000 for segment in segments)
-    row, _ = row_of(orjson.dumps({"type": "user", "message": {"content": content}}))
+    row = row_of(orjson.dumps({"type": "user", "message": {"content": content}}))
     assert row.message is not None
     assert tally_of(row.message.content) == (5, 2)
 

@@ -100,7 +100,7 @@ def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
     if raw.get("iterations") or ("server_tool_use" in raw and _server_tools_ran(raw)):
         return None
     split = raw.get("cache_creation") or {}
-    if not isinstance(split, Mapping):
+    if type(split) is not dict:
         return None
     parts = [item for item in split.items() if item[1]]
     if not written and not parts:

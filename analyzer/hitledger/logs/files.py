@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, TypeVar, cast
 
 import orjson
 
@@ -32,15 +32,14 @@ LONE_SURROGATE = re.compile(
 )
 
 
+Value = TypeVar("Value")
+
+
 class Row(NamedTuple):
     """One JSON value of a line-oriented log."""
 
     number: int  # from 1
     data: Any
-    size: int  # bytes
-
-
-_new_row = tuple.__new__  # of a large tree's reading time, a named tuple's own constructor would be a twentieth
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +80,20 @@ class LogFile:
             raise outcome
         return outcome
 
-    def rows(self, ledger: FileLedger, value_of: Callable[[bytes], Any] | None = None) -> Iterator[Row]:
-        """JSON objects line by line; blank lines do not count; bad lines are skipped in the ledger with the reason.
+    def rows(self, ledger: FileLedger) -> Iterator[Row]:
+        """JSON objects line by line, as `decoded` gives them."""
+        return (Row(number, data) for number, data, _ in self.decoded(ledger, row_value))
 
-        A stream that breaks half way (a truncated gzip file) is one skipped row; what came before it is kept.
-        `value_of` decodes a line as its reader likes it; like `row_value` it raises ValueError with the reason.
+    def decoded(self, ledger: FileLedger, decode: Callable[[bytes], Value]) -> Iterator[tuple[int, Value, bytes]]:
+        """Number of the row from 1, what its reader decodes it to, and its line.
+
+        Blank lines do not count; bad lines, of which `decode` raises ValueError with the reason, are skipped in the
+        ledger. A stream that breaks half way (a truncated gzip file) is one skipped row; what came before it is kept.
         """
-        value_of = value_of or row_value
         number = last = 0
         try:
             with self.open() as stream:
-                while line := stream.readline(MAX_ROW_BYTES + 1):
+                for line in iter(partial(stream.readline, MAX_ROW_BYTES + 1), b""):
                     number += 1
                     size = len(line)
                     ledger.bytes_read += size
@@ -101,7 +103,7 @@ class LogFile:
                         ledger.skip(number, f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
                         continue
                     try:
-                        data = value_of(line)
+                        data = decode(line)
                     except ValueError as error:
                         if line.strip():
                             ledger.count_rows()
@@ -111,7 +113,7 @@ class LogFile:
                         continue
                     last = number
                     ledger.rows += 1
-                    yield _new_row(Row, (number, data, size))
+                    yield number, data, line
                     if ledger.bytes_read > MAX_FILE_BYTES:
                         raise EOFError(f"more than {MAX_FILE_BYTES // 2**30} GiB")
         except DAMAGE as error:

@@ -21,6 +21,11 @@ class Work:
         """True if the step computes the sequence's last token, so its next one can be sampled."""
         return self.stop == len(self.sequence)
 
+    @property
+    def is_decode(self) -> bool:
+        """True if one token is computed and the next one sampled from it."""
+        return self.stop - self.start == 1 and self.wants_logits
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -23,6 +23,7 @@ from hitledger_replay.engine.attention.protocol import AttentionBackend
 from hitledger_replay.engine.batch import Work, pack
 from hitledger_replay.engine.clock import synchronize
 from hitledger_replay.engine.codec import codec_for
+from hitledger_replay.engine.decode import DecodeSteps
 from hitledger_replay.engine.live import Clock, LiveSequence
 from hitledger_replay.engine.probe import layer_peaks, layer_shapes
 from hitledger_replay.engine.request import Request, RequestResult
@@ -53,6 +54,8 @@ class EngineOptions:
     disk_blocks: int = 0
     swap_blocks: int = 0
     disk: Path | None = None
+    decode_graphs: bool = False
+    """Decode out of tensors that stay in place; on CUDA the step is recorded once for each padded size and replayed."""
     keep_logits: bool = False
     poison: bool = False
     """Fill every block with NaN before its first write: a stale read then shows in the logits."""
@@ -98,6 +101,7 @@ class Engine:
         self.transfers = Transfers(self.store, options.disk)
         self.scheduler = Scheduler(self.cache, options.token_budget, options.max_sequences, options.preempt_mode)
         self.runner = Runner(model, self.store, backend or choose_backend(model.device))
+        self.decode_steps = DecodeSteps(self.runner, options.max_sequences) if options.decode_graphs else None
 
     def submit(self, request: Request) -> None:
         """Queue a request. Raises ReplayError for one that can never run."""
@@ -130,7 +134,7 @@ class Engine:
         if self.options.poison:
             self._poison(works)
         begun = time.perf_counter()
-        logits = self.runner.forward(pack(works, self.options.block_size, self.store.device))
+        logits = self._forward(planned)
         synchronize(self.store.device)
         compute = time.perf_counter() - begun
         rows = iter(logits)
@@ -144,6 +148,16 @@ class Engine:
             if row is not None and not live.pending:
                 finished.extend(self._advance(live, row))
         return finished
+
+    def _forward(self, planned: list[tuple[LiveSequence, Work]]) -> torch.Tensor:
+        works = [work for _, work in planned]
+        if self.decode_steps is not None and all(work.is_decode for work in works):
+            logits = self.decode_steps.forward(works)
+            if logits is not None:
+                return logits
+            for live, _ in planned:
+                live.num_plain_decodes += 1
+        return self.runner.forward(pack(works, self.options.block_size, self.store.device))
 
     def _advance(self, live: LiveSequence, logits: torch.Tensor) -> list[RequestResult]:
         """All tokens so far are computed: fork parallel samples, sample, and finish what is complete."""
@@ -208,6 +222,7 @@ def _result(group: list[LiveSequence], block_size: int) -> RequestResult:
         first_token=first_token,
         num_preemptions=sum(live.num_preemptions for live in group),
         num_copies=sum(live.num_copies for live in group),
+        num_plain_decodes=sum(live.num_plain_decodes for live in group),
         tail_slots=-num_prompt % block_size,
         first_logits=first.first_logits,
     )

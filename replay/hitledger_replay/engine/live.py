@@ -43,6 +43,7 @@ class LiveSequence:
     first_logits: torch.Tensor | None = None
     num_preemptions: int = 0
     num_copies: int = 0
+    num_plain_decodes: int = 0
     done: bool = False
 
     @property

@@ -63,5 +63,7 @@ class RequestResult:
     num_copies: int
     tail_slots: int
     """Slots of the last block that the prompt leaves unfilled."""
+    num_plain_decodes: int = 0
+    """Decode steps that `decode_graphs` was asked to hold and could not, over all samples."""
     first_logits: torch.Tensor | None = field(default=None, compare=False)
     """(vocabulary,) in front of the first sampled token, if the engine keeps logits."""

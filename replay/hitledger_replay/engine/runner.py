@@ -26,9 +26,9 @@ class Runner:
         model.set_attn_implementation(ATTENTION_NAME)
 
     @torch.inference_mode()
-    def forward(self, batch: PackedBatch) -> torch.Tensor:
+    def forward(self, batch: PackedBatch, backend: AttentionBackend | None = None) -> torch.Tensor:
         """Compute every token of the batch; returns logits (len(batch.logits_index), vocabulary)."""
-        step = Step(self.store, batch, self.backend, self._expands)
+        step = Step(self.store, batch, backend or self.backend, self._expands)
         index = batch.logits_index
         if not len(index):
             index = torch.zeros(1, dtype=torch.long, device=batch.token_ids.device)

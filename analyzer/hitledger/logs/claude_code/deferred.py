@@ -111,23 +111,24 @@ class DeferredPrompt(Prompt):
     _thinking: int
     _rows: Rows | RowsAtOnce
 
+    __setattr__ = object.__setattr__  # a large tree has 40,000 of them, and a frozen dataclass's own way is dear
+
     def __init__(
         self, base: Prompt, parts: tuple[Part, ...], segments: int, thinking: int, rows: Rows | RowsAtOnce
     ) -> None:
-        put = object.__setattr__
-        put(self, "base", base)
-        put(self, "length", base.length + segments)
-        put(self, "_thinking", thinking)
-        put(self, "_parts", parts)
-        put(self, "_rows", rows)
-        put(self, "_own", None)
+        self.base = base  # type: ignore[misc]
+        self.length = base.length + segments  # type: ignore[misc]
+        self._thinking = thinking
+        self._parts = parts
+        self._rows = rows
+        self._own = None
 
     @property
     def own(self) -> tuple[Segment, ...]:
         """The segments, cut at the first look."""
         if self._own is None:
-            object.__setattr__(self, "_own", tuple(self._rows.cut(self._parts)))
-        return self._own or ()
+            self._own = tuple(self._rows.cut(self._parts))
+        return self._own
 
     def pieces(self) -> Iterator[Segment]:
         """The own segments one by one; no row is read again before it is asked for."""

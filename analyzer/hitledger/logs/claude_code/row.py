@@ -61,15 +61,15 @@ _decode = msgspec.json.Decoder(Row).decode
 _UNTYPED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def row_of(line: bytes) -> tuple[Row, bytes]:
-    """The row on one line, and the line. Raises ValueError with the reason where there is none."""
+def row_of(line: bytes) -> Row:
+    """The row on one line. Raises ValueError with the reason where there is none."""
     try:
         row = _decode(line)
         if not line.isascii():
             line.decode()  # of the fields that are passed over, this alone is not checked
     except _UNTYPED:
-        row = _untyped(row_value(line))
-    return row, line
+        return _untyped(row_value(line))
+    return row
 
 
 def _untyped(data: Any) -> Row:

@@ -46,13 +46,14 @@ class Transcript:
 
     def calls(self) -> Iterator[Call]:
         """The calls of the file in the order of their first rows."""
-        kinds = self.kinds
-        for number, (row, line), _ in self.file.rows(self.ledger, row_of):
+        kinds, assistant, user = self.kinds, self._assistant, self._user
+        for number, row, line in self.file.decoded(self.ledger, row_of):
             try:
-                if row.type == "assistant":
-                    kinds[self._assistant(number, row, line)] += 1
-                elif row.type == "user":
-                    kinds[self._user(number, row, line)] += 1
+                kind = row.type
+                if kind == "assistant":
+                    kinds[assistant(number, row, line)] += 1
+                elif kind == "user":
+                    kinds[user(number, row, line)] += 1
                 else:
                     kinds[self._other(number, row, line)] += 1
             except UNEXPECTED as error:

@@ -49,7 +49,7 @@ class Rollout:
 
     def calls(self) -> Iterator[Call]:
         """The calls of the file, in order."""
-        for number, row, _ in self.file.rows(self.ledger):
+        for number, row in self.file.rows(self.ledger):
             try:
                 call = self._take(number, row)
             except UNEXPECTED as error:
