@@ -6,12 +6,14 @@ HITLEDGER_VLLM_URL=http://127.0.0.1:8411 HITLEDGER_LLAMA_URL=http://127.0.0.1:84
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hitledger.audit import with_unique_ids
 from hitledger.logs.read import read_logs
 from hitledger.reconcile import reconcile
+from hitledger.segments import Layout
 from hitledger.types import Call, Certainty
 from hitledger_replay.servers.client import ServerClient
 from hitledger_replay.servers.replay import ServerOptions, replay_on_server
@@ -21,6 +23,7 @@ from hitledger_replay.servers.tokenizer import ServerTokenizer
 from hitledger_replay.sessions.expected import ExpectedReads
 from hitledger_replay.sessions.plan import PlannedCall
 from hitledger_replay.sessions.render import Rendering, Target
+from rule_builders import ids, reads, rule_named
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SCENARIOS = (
@@ -123,3 +126,21 @@ def test_usage_as_llama_cpp_writes_it_in_four_shapes() -> None:
     ]
     *_, last = read_logs([str(FIXTURES / "llama-cpp/served.jsonl")]).calls()
     assert last.prompt_ids == (*range(300, 360), 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule", "changes"),
+    [
+        ("-np 1", "llama-cpp-host-memory", {"slots": 1}),
+        ("-np 1 --cache-ram 0", "llama-cpp-host-memory", {"slots": 1, "host_memory": False}),
+        ("-np 3 --no-cache-idle-slots", "llama-cpp-host-memory", {"slots": 3}),
+        ("-np 4 -kvu", "llama-cpp-idle-slots", {}),
+    ],
+)
+def test_the_audit_s_rule_for_llama_cpp_gives_the_same_reads(flags: str, rule: str, changes: dict[str, Any]) -> None:
+    """Prompts that the server refused are left out of both: an audit looks at answered calls only."""
+    simulator, layout = SlotReads(slot_rule(flags, NOWHERE)), Layout()
+    served = [call for call, cached in recorded() if cached[flags] is not None]
+    calls = [ids(number, call.prompt, "llama_cpp", layout) for number, call in enumerate(served)]
+    simulated = [simulator.next(call).cached_tokens for call in served]
+    assert reads(calls, rule_named(rule, valid_to=None, **changes)) == simulated

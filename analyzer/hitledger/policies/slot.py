@@ -14,7 +14,7 @@ from datetime import datetime
 from hitledger.policies.cache import Blocked, Forecast
 from hitledger.policies.prefixes import behind_answer, common_part, part_tokens
 from hitledger.policies.view import View
-from hitledger.prefix import common_segments
+from hitledger.prefix import common_segments, parting
 from hitledger.types import Prompt
 
 KEPT_BEFORE_SAVING = 0.5  # a slot that keeps less of what it holds is saved first
@@ -108,11 +108,20 @@ class SlotCache:
         return tokens
 
     def _save(self, held: Held) -> None:
-        common = [common_segments(other.prompt, held.prompt) for other in self._saved]
-        if len(held.prompt) in common:
-            return  # the beginning of one that is there
-        longer = (other for other, shared in zip(self._saved, common, strict=True) if shared < len(other.prompt))
-        self._saved = [*longer, held][-SAVED_PROMPTS:]
+        if any(begins(held.prompt, other.prompt) for other in self._saved):
+            return
+        kept = [other for other in self._saved if not begins(other.prompt, held.prompt)]
+        self._saved = [*kept, held][-SAVED_PROMPTS:]
+
+
+def begins(shorter: Prompt, longer: Prompt) -> bool:
+    """Whether one prompt is the beginning of another; its last segment may go on there."""
+    position, left, right = parting(shorter, longer)
+    if position == len(shorter):
+        return True
+    if position < len(shorter) - 1 or left is None or right is None or not left.text:
+        return False
+    return common_part(right.text or "", left) == left.text
 
 
 def _saves(view: View, taken: Match) -> bool:
