@@ -4,7 +4,8 @@
 
 Prints time to first token at 8k and 32k tokens and 0, 50, 90 and 99 % reuse beside two floors: the time the device's
 matrix throughput needs for the uncached tokens' operations, and the time its memory needs to read the weights once and
-the cached keys and values once. Both rates are measured here, not taken from a data sheet.
+the cached keys and values once. Both rates are measured here, not taken from a data sheet. Then the time of a decode
+step, run plainly and replayed from a recorded graph.
 """
 
 import argparse
@@ -33,6 +34,7 @@ SHARES = (0.0, 0.5, 0.9, 0.99)
 BLOCK_SIZE = 256
 RUNS = 3
 VOCABULARY = 32_000
+DECODES, DECODE_PROMPT, DECODE_TOKENS = 8, 1024, 65
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,36 @@ def measured(model: Any, device: torch.device) -> Iterator[Row]:
             yield Row(length, cached, ttft, work / flops, (weight_bytes + length * token_bytes) / bandwidth)
 
 
+def decoded(model: Any, graphs: bool) -> tuple[float, list[tuple[int, ...]], int]:
+    """Seconds a step of eight sequences at once, what they said, and how many steps were plain in spite of `graphs`."""
+    blocks = DECODES * ((DECODE_PROMPT + DECODE_TOKENS) // BLOCK_SIZE + 2)
+    engine = Engine(
+        model, EngineOptions(blocks, BLOCK_SIZE, token_budget=DECODES * DECODE_PROMPT, decode_graphs=graphs)
+    )
+    for salt in ("record", "time"):
+        for number in range(DECODES):
+            ids = standin_ids(f"decode {number}".encode(), DECODE_PROMPT, VOCABULARY)
+            engine.submit(Request(str(number), ids, max_new_tokens=DECODE_TOKENS, salt=salt))
+        engine.step()
+        begun, steps, results = time.perf_counter(), 0, []
+        while len(results) < DECODES:
+            results.extend(engine.step())
+            steps += 1
+        seconds = time.perf_counter() - begun
+    results.sort(key=lambda result: result.id)
+    return seconds / steps, [result.outputs[0] for result in results], sum(r.num_plain_decodes for r in results)
+
+
+def decode_line(model: Any) -> str:
+    plain, said, _ = decoded(model, graphs=False)
+    held, repeated, num_plain = decoded(model, graphs=True)
+    return (
+        f"decode, {DECODES} sequences of {DECODE_PROMPT} tokens: {1000 * plain:.2f} ms a step, {1000 * held:.2f} ms "
+        f"replayed ({plain / held:.2f} times as fast); tokens {'equal' if said == repeated else 'DIFFER'}, "
+        f"{num_plain} steps not held"
+    )
+
+
 def memory_line(model: Any) -> str:
     config = {**model.config.to_dict(), "dtype": "bfloat16"}
     length = LENGTHS[-1]
@@ -139,6 +171,7 @@ def main() -> None:
         cells = " | ".join(f"{1000 * seconds:.2f}" for seconds in figures)
         print(f"| {row.num_tokens} | {row.num_cached} | {cells} | {row.ttft / floor:.2f} |")
     print(memory_line(model))
+    print(decode_line(model))
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
     sys.exit(tests.returncode)

@@ -17,7 +17,7 @@ from hitledger_replay.engine.attention.protocol import Rule
 from hitledger_replay.engine.attention.ragged import varlen_arguments
 from hitledger_replay.engine.attention.reference import ReferenceAttention
 from hitledger_replay.engine.attention.tiled import TiledAttention
-from hitledger_replay.engine.attention.varlen import VarlenAttention, paged_varlen
+from hitledger_replay.engine.attention.varlen import VarlenAttention
 from hitledger_replay.engine.batch import PackedBatch, Work, pack
 from hitledger_replay.engine.codec import PlainCodec
 from hitledger_replay.engine.engine import Engine, EngineOptions
@@ -172,8 +172,9 @@ def test_attention_work_follows_1_minus_h_squared(hit: int) -> None:
 
 def test_varlen_arguments_of_a_ragged_batch() -> None:
     batch = pack([Work(sequence(10, [7, 2, 5]), 6, 10), Work(sequence(3, [4]), 2, 3)], 4, CPU)
-    arguments = varlen_arguments(batch, CPU)
+    arguments = varlen_arguments(batch, 4, CPU)
     assert arguments.query_starts.tolist() == [0, 4, 5]
+    assert arguments.key_starts.tolist() == [0, 12, 16]
     assert arguments.used_keys.tolist() == [10, 3]
     assert arguments.block_table.tolist() == [[7, 2, 5], [4, 0, 0]]
     assert (arguments.max_queries, arguments.max_keys) == (4, 10)
@@ -205,8 +206,8 @@ def test_varlen_equals_the_reference_on_cuda(block_size: int, window: int | None
     query = torch.randn(8, 101, 64, device=device, dtype=torch.bfloat16)
     rule = Rule(0.125, window)
     wanted = ReferenceAttention().attend_pages(query, store, 0, batch, rule)
-    key, value = store.pages(0)
-    torch.testing.assert_close(paged_varlen(query, key, value, batch, rule), wanted, atol=2e-2, rtol=2e-2)
+    found = VarlenAttention().attend_pages(query, store, 0, batch, rule)
+    torch.testing.assert_close(found, wanted, atol=2e-2, rtol=2e-2)
 
 
 def test_a_device_asked_for_by_name_must_be_there() -> None:
