@@ -57,18 +57,30 @@ def test_a_sequence_that_cannot_fit_is_refused_and_leaks_nothing() -> None:
     paged = engine(4)
     with pytest.raises(OutOfBlocksError):
         list(paged.run([Request("r", PROMPTS[0])]))
-    paged.scheduler.abort(paged.scheduler.waiting[0])
     assert paged.cache.pool.num_free_blocks == 3
+    assert paged.run_one(Request("small", PROMPTS[0][:20])).outputs  # nothing is left in its way
     with pytest.raises(ReplayError, match="empty prompt"):
         paged.submit(Request("e", ()))
 
 
-def test_aborting_a_running_sequence_frees_it() -> None:
-    paged = engine(40, token_budget=16)
-    paged.submit(Request("r", PROMPTS[0]))
-    paged.step()
-    paged.scheduler.abort(paged.scheduler.running[0])
-    assert paged.cache.pool.num_free_blocks == 39
+@pytest.mark.parametrize("mode", list(PreemptMode))
+def test_who_stops_listening_cancels_what_is_left(mode: PreemptMode) -> None:
+    """Running, waiting, preempted and swapped out sequences alike."""
+    paged = engine(16, swap_blocks=40, preempt_mode=mode, token_budget=100, max_sequences=3)
+    asked = [Request(str(n), p, max_new_tokens=2 if n == 0 else 60) for n, p in enumerate(PROMPTS)]
+    results = paged.run(asked)
+    assert next(results).id == "0"
+    while not paged.cache.stats.num_preemptions:
+        paged.step()
+    assert paged.scheduler.running
+    assert paged.scheduler.waiting
+    results.close()  # type: ignore[attr-defined]
+    assert not paged.scheduler.running
+    assert not paged.scheduler.waiting
+    assert paged.cache.pool.num_free_blocks == 15
+    alone = paged.run_one(Request("after", PROMPTS[1], max_new_tokens=3))
+    assert paged.transfers.host_bytes == 0
+    assert alone.outputs == engine().run_one(Request("after", PROMPTS[1], max_new_tokens=3)).outputs
 
 
 @pytest.mark.parametrize("length", [32, 33, 40, 47])

@@ -116,11 +116,18 @@ class Engine:
         self.scheduler.add(live)
 
     def run(self, requests: Iterable[Request]) -> Iterator[RequestResult]:
-        """Submit all, then step until all are done; results come in the order in which they finish."""
-        for request in requests:
-            self.submit(request)
-        while self.scheduler.waiting or self.scheduler.running:
-            yield from self.step()
+        """Submit all, then step until all are done; results come in the order in which they finish.
+
+        Whoever stops listening cancels what is left, as does an error: no block stays taken.
+        """
+        try:
+            for request in requests:
+                self.submit(request)
+            while self.scheduler.waiting or self.scheduler.running:
+                yield from self.step()
+        finally:
+            for live in (*self.scheduler.running, *self.scheduler.waiting):
+                self.scheduler.abort(live)
 
     def run_one(self, request: Request) -> RequestResult:
         """Submit one request and run everything to its end."""
