@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hitledger.errors import HitledgerError
-from hitledger.measurement import CallMeasurement, Measurement
+from hitledger.measurement import SERVER_MODE, CallMeasurement, Measurement
 from hitledger.results import Audit, Break, CallResult
+
+NAME_WIDTH, WIDEST_NAME = 16, 55
+"""Of a call's id in the table, and where it stands in a line of its own."""
 
 
 class UnreconciledError(HitledgerError):
@@ -49,6 +52,7 @@ class Reconciliation:
     calls: tuple[ReconciledCall, ...]
     only_in_audit: tuple[str, ...]  # ids that were not replayed
     only_in_measurement: tuple[str, ...]
+    on_server: bool = False  # measured by somebody else's server, whose state and settings are not ours
 
     @property
     def unequal(self) -> tuple[ReconciledCall, ...]:
@@ -59,9 +63,14 @@ class Reconciliation:
         """Raise UnreconciledError naming the first differences."""
         if self.unequal:
             shown = ", ".join(f"{c.id}: expected {c.expected}, measured {c.measured}" for c in self.unequal[:5])
+            doubt = (
+                "start the server anew, so that it holds nothing, let nobody else use it, and name its engine and what it was "
+                "started with (--server-engine, --block-size, --server-flags); else this is a fault in our rule of that engine"
+                if self.on_server
+                else "this is a fault in hitledger or in the rule of that engine"
+            )
             raise UnreconciledError(
-                f"{len(self.unequal)} of {len(self.calls)} calls were not reused as the engine's rule says ({shown}); "
-                "this is a fault in hitledger or in the rule of that engine"
+                f"{len(self.unequal)} of {len(self.calls)} calls were not reused as the engine's rule says ({shown}); {doubt}"
             )
 
 
@@ -81,6 +90,7 @@ def reconcile(measurement: Measurement, audit: Audit | None = None) -> Reconcili
         tuple(_joined(call, audited.get(key), breaks.get(call.id)) for key, call in measured.items()),
         tuple(call.id for key, call in audited.items() if key not in measured),
         tuple(call.id for key, call in measured.items() if audit and key not in audited),
+        on_server=measurement.mode == SERVER_MODE,
     )
 
 
@@ -106,23 +116,32 @@ def _joined(call: CallMeasurement, audited: CallResult | None, in_call: Break | 
 
 
 def reconciliation_lines(found: Reconciliation) -> Iterator[str]:
-    """One line a call: the engine's figures, the provider's, and what the audit calls the break."""
-    head = ("call", "ideal", "expected", "measured", "p.ideal", "p.expect", "reported", "again", "lost ms")
-    yield f"{head[0]:24} " + " ".join(f"{name:>9}" for name in head[1:]) + "  cause"
+    """One line a call for a terminal of 80 columns, and a second one where the audit or the times say something."""
+    yield f"{'':{NAME_WIDTH}} {'in tokens of the engine':>26} {'of the provider':>26}"
+    heads = ("ideal", "expected", "measured", "ideal", "expected", "reported", "again")
+    yield f"{'call':{NAME_WIDTH}} " + " ".join(f"{head:>8}" for head in heads)
     for call in found.calls:
         counts = (call.ideal, call.expected, call.measured, call.provider_ideal, call.provider_expected, call.reported)
-        cells = [*(_count(count) for count in counts), _count(call.recomputed)]
-        lost = "-" if call.lost_ms is None else f"{call.lost_ms:,.1f}"
-        where = " (at the provider only)" if call.only_at_provider else ""
-        mark = "" if call.equal else "  EXPECTED AND MEASURED DIFFER"
-        figures = " ".join(f"{cell:>9}" for cell in (*cells, lost))
-        yield f"{_shown(call.id):24.24} {figures}  {call.cause or '-'}{where}{mark}"
+        cells = " ".join(f"{_count(count):>8}" for count in (*counts, call.recomputed))
+        yield f"{_shown(call.id):{NAME_WIDTH}.{NAME_WIDTH}} {cells}"
+        remarks = "; ".join(_remarks(call))
+        if remarks:
+            yield f"  {remarks}"
     for call_id in found.only_in_audit:
-        yield f"{_shown(call_id):24.24} in the audit only"
+        yield f"{_shown(call_id)[:WIDEST_NAME]} in the audit only"
     for call_id in found.only_in_measurement:
-        yield f"{_shown(call_id):24.24} in the measurement only"
+        yield f"{_shown(call_id)[:WIDEST_NAME]} in the measurement only"
     equal = len(found.calls) - len(found.unequal)
     yield f"expected = measured on {equal} of {len(found.calls)} calls"
+
+
+def _remarks(call: ReconciledCall) -> Iterator[str]:
+    if not call.equal:
+        yield "EXPECTED AND MEASURED DIFFER"
+    if call.cause is not None:
+        yield call.cause + (" (at the provider only)" if call.only_at_provider else "")
+    if call.lost_ms is not None:
+        yield f"first token {abs(call.lost_ms):,.1f} ms {'later' if call.lost_ms >= 0 else 'earlier'} than without the break"
 
 
 def _count(value: int | None) -> str:
