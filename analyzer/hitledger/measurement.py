@@ -10,6 +10,8 @@ from hitledger.jsonfile import content_of, decode, encode
 from hitledger.types import Certainty
 
 MEASUREMENT_VERSION = 1
+SERVER_MODE = "server"
+"""The mode of a replay on somebody else's server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,11 +100,11 @@ class ServerClient:
             raise ServerError(f"{self.url}: it serves no model {self._model!r} but {', '.join(sorted(names)[:5])}")
 
     def _listed(self) -> list[dict[str, Any]]:
-        """The rows of /v1/models; none where a server has no such page. Raises ServerGoneError."""
+        """The rows of /v1/models; none where a server has no such page. Raises ServerError if it does not answer."""
         if self._rows is None:
             try:
                 rows = self.get_json("/v1/models").get("data")
-            except ServerGoneError:
+            except (ServerGoneError, ServerTimeoutError):
                 raise
             except ServerError:
                 rows = None

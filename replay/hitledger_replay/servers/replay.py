@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from hitledger.measurement import (
     MEASUREMENT_VERSION,
+    SERVER_MODE,
     CallMeasurement,
     CallTiming,
     Measurement,
@@ -183,7 +184,7 @@ def _measurement(
         model=client.model,
         model_note="as the server names it",
         device="server",
-        mode="server",
+        mode=SERVER_MODE,
         kv_dtype="",
         block_size=size,
         concurrency=1,
