@@ -14,6 +14,7 @@ import pytest
 
 from hitledger.errors import UsageError
 from hitledger.measurement import load
+from hitledger.reconcile import UnreconciledError, reconcile
 from hitledger.types import Call, Evidence, Kind, Place, Prompt, Segment, Tier
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.models.tiny import ShippedTokenizer
@@ -264,8 +265,11 @@ def test_answers_that_cannot_be_used_are_listed_with_the_reason(behaviour: Behav
 
 
 def test_a_lie_the_rule_can_see_is_a_difference() -> None:
+    """Or what looks like one: a server that held prompts before, or was started with other settings than were named."""
     with serving(Behaviour(extra_cached=16)) as client:
         found = replay_on_server(calls(A, B), client, TARGET, ServerOptions())
+    with pytest.raises(UnreconciledError, match=r"expected 0, measured 16.*start the server anew.*--server-flags"):
+        reconcile(found).require_equal()
     assert [(row.expected_cached_tokens, row.measured_cached_tokens) for row in found.calls] == [(0, 16), (0, 16)]
 
 
