@@ -10,6 +10,7 @@ import torch
 from hitledger.measurement import load
 from hitledger_replay.models import command as models_command
 from hitledger_replay.models import smollm2
+from hitledger_replay.sessions import command
 from hitledger_replay.sessions import replay as replay_module
 from hitledger_reports import cli
 
@@ -60,6 +61,26 @@ def test_replay_then_reconcile(
     assert "EXPECTED AND MEASURED DIFFER" in capsys.readouterr().out
 
 
+def test_blocks_beyond_all_memory_are_refused_with_the_sizes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hitledger(monkeypatch, "replay", SCENARIO, "--block-size", "99999999999999") == 1
+    assert "blocks         9 of 99999999999999 tokens" in capsys.readouterr().err
+    assert hitledger(monkeypatch, "replay", SCENARIO, "--block-size", "99999999999999", "--mode", "plan") == 0
+
+
+def test_finished_calls_are_kept_until_the_result_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    arguments = ("replay", SCENARIO, "--runs", "1", "--json", str(path), "--quiet")
+    with monkeypatch.context() as full:
+        full.setattr(command, "to_json", lambda found: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        assert hitledger(full, *arguments) == 1
+    kept = (tmp_path / "m.json.partial").read_text()
+    assert hitledger(monkeypatch, *arguments) == 0
+    assert not (tmp_path / "m.json.partial").exists()
+    assert f'"ttft_ms":{load(str(path)).calls[0].ttft_ms}' in kept
+
+
 def test_plan_mode_writes_the_same_bytes_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("1.json", "2.json"):
         assert hitledger(monkeypatch, "replay", SCENARIO, "--mode", "plan", "--json", str(tmp_path / name)) == 0
@@ -71,6 +92,9 @@ def test_plan_mode_writes_the_same_bytes_twice(monkeypatch: pytest.MonkeyPatch, 
     [
         (("--mode", "huge"), 2, "give plan, tiny or model"),
         (("--policy", "anthropic"), 2, "anthropic-5m"),
+        (("--policy", ""), 2, "anthropic-5m"),
+        (("--policy", "nobody-5m"), 2, "no rules of 'nobody'; known: alibaba, anthropic"),
+        (("--mode", "plan", "--scale", "1e-9"), 1, "--scale leaves no token"),
         (("--scale", "half"), 2, "give auto"),
         (("--render", "html"), 2, "auto, template, text"),
         (("--render", "template"), 1, "use --render text"),
@@ -86,6 +110,7 @@ def test_plan_mode_writes_the_same_bytes_twice(monkeypatch: pytest.MonkeyPatch, 
         (("--url", "http://127.0.0.1:9", "--events", "e.jsonl", "--runs", "2"), 2, "--runs, --events: not with --url"),
         (("--events", "/no/such/folder/e.jsonl"), 2, "does not exist"),
         (("--json", "/"), 2, "give a file"),
+        (("--json", "x.json", "--metrics", "./x.json"), 2, "--metrics x.json: --json is written there"),
         (("--audit", "/no/such/audit.json"), 3, "cannot be read"),
     ],
 )

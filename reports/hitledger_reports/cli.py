@@ -266,7 +266,7 @@ def replay(
             server = commands.server_options(server_engine, block_size, render, scale, server_flags)
             found = commands.replay_there(calls, commands.client(url, model, timeout), server, json, progress)
         else:
-            files = (commands.checkpoint_path(json), events, metrics)
+            files = (commands.checkpoint_path(json) if json else None, events, metrics)
             where = (device, attention, kv_dtype, block_size)
             how = (policy, scale, runs, render, allow_network)
             found = commands.replay_here(calls, commands.replay_options(mode, model, where, how, files), progress)

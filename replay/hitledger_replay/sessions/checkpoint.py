@@ -1,7 +1,8 @@
 """Finished calls on disk while a replay runs, so that a stopped one goes on where it was.
 
 One JSON line a call, behind a line that says which replay it is; a line that was cut off is dropped. The keys and
-values themselves are not kept: going on computes the finished prompts once more, untimed.
+values themselves are not kept: going on computes the finished prompts once more, untimed. Whoever has written the
+result removes the file.
 """
 
 import hashlib
@@ -49,11 +50,6 @@ class Checkpoint:
             return
         with self._path.open("a", encoding="utf-8") as file:
             file.write(self._line(run, row) + "\n")
-
-    def remove(self) -> None:
-        """The replay is complete."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
 
     def _line(self, run: int, row: CallMeasurement) -> str:
         return msgspec.json.encode({"run": run, "call": row}, order="sorted").decode()

@@ -53,7 +53,7 @@ def replay_options(
         attention=attention,
         kv_dtype=kv_dtype,
         block_size=DEFAULT_BLOCK_SIZE if block_size is None else block_size,
-        policy=parse_policy(policy) if policy else None,
+        policy=None if policy is None else parse_policy(policy),
         scale=parse_scale(scale),
         runs=runs,
         render=parse_render(render),
@@ -100,6 +100,7 @@ def conclude(found: Measurement, json: Path | None, audit: Audit | None, every_c
     """Write, print, reconcile. Raises UnreconciledError if expected and measured differ."""
     if json is not None:
         json.write_bytes(to_json(found))
+        checkpoint_path(json).unlink(missing_ok=True)  # only now would nothing be lost with it
     yield from measurement_lines(found, every_call)
     joined = reconcile(found, audit)
     if audit is not None:
@@ -107,9 +108,9 @@ def conclude(found: Measurement, json: Path | None, audit: Audit | None, every_c
     joined.require_equal()
 
 
-def checkpoint_path(json: Path | None) -> Path | None:
+def checkpoint_path(json: Path) -> Path:
     """Where finished calls are kept while a replay runs: beside the result."""
-    return None if json is None else json.with_name(json.name + ".partial")
+    return json.with_name(json.name + ".partial")
 
 
 def read_audit(path: str | None) -> Audit | None:
@@ -119,7 +120,10 @@ def read_audit(path: str | None) -> Audit | None:
 
 def require_places(files: Mapping[str, Path | None]) -> None:
     """`files` by option. Raises UsageError, before anything is replayed, for one that can never be written."""
+    taken: dict[Path, str] = {}
     for option, path in files.items():
+        if path is not None and taken.setdefault(path.absolute(), option) != option:
+            raise UsageError(f"{option} {path}: {taken[path.absolute()]} is written there; give another file")
         if path is not None and path.is_dir():
             raise UsageError(f"{option} {path}: this is a folder; give a file")
         if path is not None and not path.absolute().parent.is_dir():

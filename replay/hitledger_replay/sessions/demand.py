@@ -25,7 +25,9 @@ def survey(plan: ReplayPlan, block_size: int, lifetime: float | None) -> Demand:
         if tokens > longest:
             longest, longest_call = tokens, call.id
     if not count:
-        raise ReplayError("no call can be replayed: the logs hold usage only, or every call was refused")
+        raise ReplayError(
+            "no call can be replayed: the logs hold usage only, every call was refused, or --scale leaves no token"
+        )
     longest_blocks = -(-longest // block_size)
     return Demand(1 + blocks + 1, 1 + 2 * longest_blocks + 1, longest_call, longest, count)
 

@@ -40,6 +40,11 @@ def free_bytes(device: torch.device) -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def affordable_blocks(block_bytes: int, device: torch.device) -> int:
+    """How many blocks may be taken of the memory that is free now."""
+    return int(USABLE * free_bytes(device)) // block_bytes
+
+
 def require_room(demand: Demand, block_size: int, token_bytes: int, device: torch.device) -> None:
     """Raise ReplayError with the sizes if the pool cannot be had."""
     there = free_bytes(device)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hitledger.errors import UsageError
 from hitledger.expect import key_of, rule_of
-from hitledger.policies.rules import Rules
+from hitledger.policies.rules import Rules, shipped
 from hitledger.types import Call
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -21,7 +21,6 @@ class ProviderPolicy:
     """`seconds` is how long an entry lives after its last use."""
 
     name: str
-    provider: str
     seconds: int
 
     def partition(self, call: Call) -> str:
@@ -40,4 +39,7 @@ def parse_policy(name: str) -> ProviderPolicy:
     number, unit = lifetime[:-1], lifetime[-1:]
     if not separator or not provider or unit not in UNITS or not number.isdigit() or int(number) == 0:
         raise UsageError(f"--policy {name}: give PROVIDER-LIFETIME, such as anthropic-5m, anthropic-1h or openai-10m")
-    return ProviderPolicy(name, provider, int(number) * UNITS[unit])
+    known = sorted({rule.provider for rule in shipped().all})
+    if provider not in known:
+        raise UsageError(f"--policy {name}: no rules of {provider!r}; known: {', '.join(known)}")
+    return ProviderPolicy(name, int(number) * UNITS[unit])

@@ -21,7 +21,7 @@ from hitledger_replay.sessions.checkpoint import Checkpoint, fingerprint_of
 from hitledger_replay.sessions.demand import require_context, scale_to_fit, survey
 from hitledger_replay.sessions.eventlog import EventLog
 from hitledger_replay.sessions.loop import SessionEngine, SessionReplay
-from hitledger_replay.sessions.memory import Demand, memory_ledger, require_room
+from hitledger_replay.sessions.memory import Demand, affordable_blocks, memory_ledger, require_room
 from hitledger_replay.sessions.options import Mode, ReplayOptions
 from hitledger_replay.sessions.plan import ReplayPlan
 from hitledger_replay.sessions.planengine import PlanEngine
@@ -34,6 +34,8 @@ Progress = Callable[[int, int], None]  # calls done, calls in all
 
 ENGINE = "hitledger"
 CALIBRATION_TOKENS = 1 << 15
+CALIBRATION_BLOCK = 256
+"""Larger blocks would only cost the calibration memory."""
 ROUNDS = 9
 """Prompts that the calibration keeps at once, and one to spare."""
 
@@ -55,7 +57,7 @@ class _Setting:
 
 
 def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None = None) -> Measurement:
-    """Replay `calls`, whose ids are unique. Raises ReplayError; what was finished is in the checkpoint then."""
+    """Replay `calls`, whose ids are unique. What was finished is in the checkpoint, also after a ReplayError."""
     try:
         loaded = load_model(options.model, choose_device(options.device), allow_network=options.allow_network)
         setting = _prepared(calls, options, loaded)
@@ -66,13 +68,11 @@ def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progre
     fingerprint = fingerprint_of((replace(options, checkpoint=None), setting.plan.scale, *calls))
     checkpoint = Checkpoint(options.checkpoint, fingerprint)
     try:
-        measurement = _run(setting, checkpoint, progress)
+        return _run(setting, checkpoint, progress)
     except KeyboardInterrupt as error:
         kept = "run the same command again to go on" if options.checkpoint else "give --json FILE to keep what is done"
         in_all = options.num_runs * len(setting.plan)
         raise ReplayError(f"stopped after {len(checkpoint)} of {in_all} calls; {kept}") from error
-    checkpoint.remove()
-    return measurement
 
 
 def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel) -> _Setting:
@@ -103,8 +103,11 @@ def _token_bytes(loaded: LoadedModel, kv_dtype: str) -> int:
 
 def _calibration(loaded: LoadedModel, options: ReplayOptions, demand: Demand) -> tuple[TtftSample, ...]:
     longest = min(loaded.max_tokens, CALIBRATION_TOKENS, max(64, demand.longest_tokens))
-    blocks = ROUNDS * (longest // options.block_size + 2)
-    return calibrate(_engine(loaded, options, blocks, None), loaded.vocabulary_size, longest)
+    size = min(options.block_size, CALIBRATION_BLOCK)
+    block_bytes = size * _token_bytes(loaded, options.kv_dtype)
+    blocks = min(ROUNDS * (longest // size + 2), affordable_blocks(block_bytes, loaded.model.device))
+    engine = _engine(loaded, replace(options, block_size=size), blocks, None)
+    return calibrate(engine, loaded.vocabulary_size, longest)
 
 
 def _engine(loaded: LoadedModel, options: ReplayOptions, num_blocks: int, on_event: OnEvent | None) -> Engine:
