@@ -223,6 +223,15 @@ def test_finished_calls_are_written_where_the_user_asked(tmp_path: Path, monkeyp
         command.replay_there(calls(A, A, B, C), client, ServerOptions(), None, None)
 
 
+def test_a_replay_in_which_nothing_was_measured_fails_and_says_why() -> None:
+    with serving(Behaviour(usage=False)) as client:
+        found = replay_on_server(calls(A, B), client, TARGET, ServerOptions())
+    printed = command.conclude(found, None, None, False)
+    assert next(line for line in printed if "--enable-prompt-tokens-details" in line)
+    with pytest.raises(ReplayError, match="none of 2 calls was measured"):
+        list(printed)
+
+
 def test_a_tokenizer_that_fails_later_leaves_what_was_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(ShippedTokenizer):
         def ids(self, text: str) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from hitledger.audit import with_unique_ids
 from hitledger.errors import UsageError
 from hitledger.logs.read import read_logs
-from hitledger.measurement import Measurement, to_json
+from hitledger.measurement import SERVER_MODE, Measurement, to_json
 from hitledger.reconcile import reconcile, reconciliation_lines
 from hitledger.results import Audit, load
 from hitledger.types import Call
@@ -97,7 +97,10 @@ def replay_there(
 
 
 def conclude(found: Measurement, json: Path | None, audit: Audit | None, every_call: bool) -> Iterator[str]:
-    """Write, print, reconcile. Raises UnreconciledError if expected and measured differ."""
+    """Write, print, reconcile.
+
+    Raises UnreconciledError if expected and measured differ, ReplayError if a server measured no call at all.
+    """
     if json is not None:
         json.write_bytes(to_json(found))
         checkpoint_path(json).unlink(missing_ok=True)  # only now would nothing be lost with it
@@ -106,6 +109,8 @@ def conclude(found: Measurement, json: Path | None, audit: Audit | None, every_c
     if audit is not None:
         yield from reconciliation_lines(joined)
     joined.require_equal()
+    if found.mode == SERVER_MODE and not found.calls:
+        raise ReplayError(f"none of {len(found.unreplayed)} calls was measured; the reasons are above")
 
 
 def checkpoint_path(json: Path) -> Path:
