@@ -47,7 +47,8 @@ postgresql:
 	      $(APT) postgresql >/dev/null 2>&1; } || \
 	    echo "PostgreSQL is not installed: its test will be skipped"
 
-# TTFT beside transformers' own prefill, on this machine.
+# TTFT beside transformers' own prefill, and beside vLLM and llama.cpp where `make vllm` and `make llama` have installed them:
+# processor seconds of one thread each, some 20 minutes; without the servers, 5.
 bench-engine: install
 	$(BIN)/hitledger models install smollm2
 	$(BIN)/python benchmarks/engine.py
