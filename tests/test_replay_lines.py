@@ -2,7 +2,14 @@
 
 from dataclasses import replace
 
-from hitledger.measurement import MEASUREMENT_VERSION, CallMeasurement, FittedTtft, Measurement, UnreplayedCall
+from hitledger.measurement import (
+    MEASUREMENT_VERSION,
+    SERVER_MODE,
+    CallMeasurement,
+    FittedTtft,
+    Measurement,
+    UnreplayedCall,
+)
 from hitledger.types import Certainty
 from hitledger_replay.sessions.lines import measurement_lines
 
@@ -111,3 +118,8 @@ def test_calls_that_were_not_run_are_counted_by_reason() -> None:
 def test_a_break_lost_in_the_noise_costs_no_negative_time() -> None:
     lines = list(measurement_lines(measurement(broken("b", 16, 10.0, 12.0))))
     assert "1 broken call computed 16 tokens again: no more time than this machine's noise" in lines
+
+
+def test_a_server_is_named_by_the_rule_that_is_expected_and_cannot_move_the_cursor() -> None:
+    served = replace(measurement(CALL), engine="llama.cpp", model="m\x1b[2J", mode=SERVER_MODE, block_size=1)
+    assert next(measurement_lines(served)) == "m?[2J on a server, by the rule of llama.cpp, blocks of 1 token"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from hitledger.measurement import CallMeasurement, Measurement
+from hitledger.measurement import SERVER_MODE, CallMeasurement, Measurement
 
 WIDTH = 80
 NUM_SHOWN = 10
@@ -45,7 +45,8 @@ def measurement_lines(found: Measurement, every_call: bool = False) -> Iterator[
 
     `every_call` shows all calls in the order of the log with all columns, wider than 80; else the calls that broke most.
     """
-    yield from wrap(f"{found.model} on {found.device}, blocks of {_count(found.block_size, 'token')}", WIDTH)
+    where = f"a server, by the rule of {found.engine}" if found.mode == SERVER_MODE else found.device
+    yield from wrap(f"{shown(found.model)} on {where}, blocks of {_count(found.block_size, 'token')}", WIDTH)
     yield from wrap(shown(found.model_note), WIDTH)
     yield from _table(found.calls, FULL) if every_call else _short_table(found.calls)
     yield from _unreplayed(found, every_call)
