@@ -22,7 +22,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {
     "llama": {},
     "qwen3": {"head_dim": 16},
     "mistral": {"sliding_window": 24},
-    "gemma": {"head_dim": 16},
+    "gemma": {"head_dim": 16, "num_key_value_heads": 1},
     "gemma2": {"head_dim": 16, "sliding_window": 16, "query_pre_attn_scalar": 16},
     "gemma3_text": {"head_dim": 16, "sliding_window": 16, "query_pre_attn_scalar": 16},
     "gpt_oss": {"head_dim": 16, "sliding_window": 16, "num_local_experts": 2, "num_experts_per_tok": 1},

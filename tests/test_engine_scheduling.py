@@ -6,13 +6,14 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from engine_models import random_model, random_tokens
+from engine_models import BASE, random_model, random_tokens
 from hitledger.errors import UsageError
 from hitledger_replay.admission import PreemptMode
 from hitledger_replay.engine.attention.protocol import Rule
 from hitledger_replay.engine.attention.reference import ReferenceAttention
 from hitledger_replay.engine.batch import PackedBatch
 from hitledger_replay.engine.engine import Engine, EngineOptions
+from hitledger_replay.engine.probe import refuse_unpageable
 from hitledger_replay.engine.request import Request, RequestResult
 from hitledger_replay.engine.sampling import Sampler, Sampling
 from hitledger_replay.engine.selfcheck import require_same_logits
@@ -244,3 +245,20 @@ def test_recurrent_models_are_refused() -> None:
     )
     with pytest.raises(UnknownArchitectureError, match="mamba"):
         Engine(AutoModelForCausalLM.from_config(config).eval(), EngineOptions(4))
+
+
+@pytest.mark.parametrize("kind", ["chunked_attention", "linear_attention"])
+def test_layers_that_keep_no_entry_a_token_or_hide_their_mask_are_refused(kind: str) -> None:
+    config = AutoConfig.for_model("qwen2", num_hidden_layers=2, layer_types=["full_attention", "full_attention"])
+    refuse_unpageable(config)
+    config.layer_types = ["full_attention", kind]
+    with pytest.raises(UnknownArchitectureError, match=f"{kind}: .*cannot be paged"):
+        refuse_unpageable(config)
+
+
+def test_a_layer_without_a_cache_of_its_own_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of models whose last layers read the keys of earlier ones: the recorder sees fewer layers than there are."""
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("llama", **BASE)).eval()
+    monkeypatch.setattr(model.config, "num_hidden_layers", 3)
+    with pytest.raises(UnknownArchitectureError, match="2 of 3 layers"):
+        Engine(model, EngineOptions(4))
