@@ -56,6 +56,8 @@ def test_calm_says_no_more_than_is_known() -> None:
         assert found is not None
         return found.title, found.text
 
+    unruled = audit_of([call(0, 0, 3_000, ideal_cache_read_tokens=None, expected_cache_read_tokens=None)])
+    assert words(unruled) == ("Nothing could be judged", "No cache rule is known for the provider of these calls.")
     quiet = audit_of([call(0, 0, 3_000), call(1, 3_000, 996)])
     assert overview(shop()).calm is None
     assert words(quiet) == ("No break found", "Every prefix that could be read was read.")

@@ -77,6 +77,8 @@ def calm(audit: Audit) -> Calm | None:
     judged = sum(call.ideal_cache_read_tokens is not None for call in audit.calls)
     if not audit.calls:
         return Calm("No call", "There is nothing to judge.")
+    if not judged and any(call.cache_read_tokens is not None for call in audit.calls):
+        return Calm("Nothing could be judged", "No cache rule is known for the provider of these calls.")
     if not judged:
         return Calm("Nothing could be judged", "No call says how much of its prompt was read from a cache.")
     if all(call.predecessor is None for call in audit.calls):
