@@ -1,11 +1,11 @@
 """Sums over calls and breaks. Unknown figures are left out of a sum and counted, never taken for zero."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from operator import attrgetter
 
 from hitledger.billing import COST_LEAVES_OUT
+from hitledger.columns import columns, money, tokens, where_known
 from hitledger.expect import SLACK_TOKENS
 from hitledger.results import WARMED, Break, Calibration, CallResult, CauseTotal, LoggedCosts, SessionResult, Totals
 from hitledger.verdicts import Verdict
@@ -13,50 +13,46 @@ from hitledger.verdicts import Verdict
 
 def totals_of(calls: Sequence[CallResult], breaks: Sequence[Break], verdicts: Sequence[Verdict]) -> Totals:
     """The figures of the whole run."""
-    small = [verdict for verdict in verdicts if verdict.lost and not verdict.listed]
-    read, total = _sum(calls, "cache_read_tokens"), _sum(calls, "input_tokens")
+    small = [verdict.lost for verdict in verdicts if verdict.lost and not verdict.listed]
+    names = ("input_tokens", "uncached_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    total, uncached, read, written, output = columns(calls, *names)
+    ideal, expected = columns(calls, "ideal_cache_read_tokens", "expected_cache_read_tokens")
+    cost, without_cache, evidence, session = columns(calls, "cost", "cost_without_cache", "evidence", "session")
     return Totals(
         calls=len(calls),
-        sessions=len({call.session for call in calls}),
-        calls_without_usage=sum(call.input_tokens is None for call in calls),
-        calls_without_price=sum(call.cost is None and call.input_tokens is not None for call in calls),
-        input_tokens=total,
-        uncached_input_tokens=_sum(calls, "uncached_input_tokens"),
-        cache_read_tokens=read,
-        cache_write_tokens=_sum(calls, "cache_write_tokens"),
-        output_tokens=_sum(calls, "output_tokens"),
-        hit_rate=hit_rate(calls),
-        ideal_cache_read_tokens=_sum(calls, "ideal_cache_read_tokens"),
-        expected_cache_read_tokens=_sum(calls, "expected_cache_read_tokens"),
-        cost=_money(c.cost for c in calls),
-        cost_without_cache=_money(c.cost_without_cache for c in calls),
-        break_cost=_money(b.cost for b in breaks),
-        lost_tokens=sum(b.lost_tokens for b in breaks),
-        rebilled_tokens=sum(b.rebilled_tokens for b in breaks),
+        sessions=len(set(session)),
+        calls_without_usage=total.count(None),
+        calls_without_price=_unpriced(cost, total),
+        input_tokens=tokens(total),
+        uncached_input_tokens=tokens(uncached),
+        cache_read_tokens=tokens(read),
+        cache_write_tokens=tokens(written),
+        output_tokens=tokens(output),
+        hit_rate=_hit_rate(total, read),
+        ideal_cache_read_tokens=tokens(ideal),
+        expected_cache_read_tokens=tokens(expected),
+        cost=money(cost),
+        cost_without_cache=money(without_cache),
+        break_cost=money([item.cost for item in breaks]),
+        lost_tokens=sum(item.lost_tokens for item in breaks),
+        rebilled_tokens=sum(item.rebilled_tokens for item in breaks),
         small_breaks=len(small),
-        small_lost_tokens=sum(verdict.lost for verdict in small),
-        evidence=dict(sorted(Counter(str(call.evidence) for call in calls).items())),
+        small_lost_tokens=sum(small),
+        evidence={str(name): number for name, number in sorted(Counter(evidence).items())},
         by_cause=_by_cause(breaks),
         calibration=calibration_of(calls),
         logged_costs=logged_costs_of(calls),
     )
 
 
-def hit_rate(calls: Sequence[CallResult]) -> float | None:
+def _hit_rate(total: Sequence[int | None], read: Sequence[int | None]) -> float | None:
     """Cache-read tokens over input tokens, of the calls that report reads; None where none does."""
-    known = [call for call in calls if call.cache_read_tokens is not None]
-    total = _sum(known, "input_tokens")
-    return _sum(known, "cache_read_tokens") / total if total else None
+    whole = where_known(total, read)
+    return tokens(read) / whole if whole else None
 
 
-def _sum(calls: Sequence[CallResult], figure: str) -> int:
-    return sum(filter(None, map(attrgetter(figure), calls)))
-
-
-def _money(figures: Iterable[Decimal | None]) -> Decimal | None:
-    """None where no figure is known."""
-    known = [figure for figure in figures if figure is not None]
-    return sum(known, Decimal(0)) if known else None
+def _unpriced(cost: Sequence[Decimal | None], total: Sequence[int | None]) -> int:
+    return sum([figure is None and whole is not None for figure, whole in zip(cost, total, strict=True)])
 
 
 def _by_cause(breaks: Sequence[Break]) -> tuple[CauseTotal, ...]:
@@ -70,7 +66,7 @@ def _by_cause(breaks: Sequence[Break]) -> tuple[CauseTotal, ...]:
             breaks=len(items),
             lost_tokens=sum(item.lost_tokens for item in items),
             rebilled_tokens=sum(item.rebilled_tokens for item in items),
-            cost=_money(item.cost for item in items),
+            cost=money([item.cost for item in items]),
         )
         for cause, items in groups.items()
     ]
@@ -79,17 +75,14 @@ def _by_cause(breaks: Sequence[Break]) -> tuple[CauseTotal, ...]:
 
 def logged_costs_of(calls: Sequence[CallResult]) -> LoggedCosts | None:
     """The log's own costs beside ours; None where no call has both."""
-    pairs = [
-        (call.logged_cost, call.computed_cost)
-        for call in calls
-        if call.logged_cost is not None and call.computed_cost is not None
-    ]
+    both = [call for call in calls if call.logged_cost is not None]
+    pairs = [(call.logged_cost, call.computed_cost) for call in both if call.computed_cost is not None]
     if not pairs:
         return None
     left_out = Counter(COST_LEAVES_OUT[note] for call in calls for note in call.notes if note in COST_LEAVES_OUT)
     return LoggedCosts(
         calls=len(pairs),
-        logged=sum((logged for logged, _ in pairs), Decimal(0)),
+        logged=sum((logged for logged, _ in pairs if logged is not None), Decimal(0)),
         computed=sum((computed for _, computed in pairs), Decimal(0)),
         not_taken=dict(sorted(left_out.items())),
     )
@@ -104,23 +97,23 @@ def calibration_of(calls: Sequence[CallResult]) -> Calibration | None:
     Left out and counted: calls that read more than any logged call had left of their prompt, since what an unlogged
     call wrote is no matter of the rule.
     """
+    figures = columns(calls, "predecessor", "expected_cache_read_tokens", "cache_read_tokens", "input_tokens", "notes")
     known = [
-        (abs(call.expected_cache_read_tokens - call.cache_read_tokens), call.input_tokens, WARMED in call.notes)
-        for call in calls
-        if call.predecessor is not None
-        and call.expected_cache_read_tokens is not None
-        and call.cache_read_tokens is not None
-        and call.input_tokens
+        (abs(expected - read), total, WARMED in notes)
+        for predecessor, expected, read, total, notes in zip(*figures, strict=True)
+        if total and predecessor is not None and expected is not None and read is not None
     ]
-    errors = [(error, total) for error, total, warmed in known if not warmed]
-    if not errors:
+    judged = [(error, total) for error, total, warmed in known if not warmed]
+    if not judged:
         return None
+    errors = [error for error, _ in judged]
+    wrong = [(error, total) for error, total in judged if error]  # few: a sum over them is a short one
     return Calibration(
         calls=len(errors),
-        exact=sum(not error for error, _ in errors),
-        within_block=sum(error < BLOCK for error, _ in errors),
-        within_1_percent=sum(error <= max(SLACK_TOKENS, total / 100) for error, total in errors),
-        token_weighted_error=sum(error for error, _ in errors) / sum(total for _, total in errors),
+        exact=len(errors) - len(wrong),
+        within_block=len(errors) - sum(error >= BLOCK for error, _ in wrong),
+        within_1_percent=len(errors) - sum(error > max(SLACK_TOKENS, total / 100) for error, total in wrong),
+        token_weighted_error=sum(errors) / sum([total for _, total in judged]),
         warmed=len(known) - len(errors),
     )
 
@@ -137,22 +130,24 @@ def sessions_of(calls: Sequence[CallResult], breaks: Sequence[Break]) -> tuple[S
 
 
 def _session(name: str, calls: Sequence[CallResult], breaks: Sequence[Break]) -> SessionResult:
-    times = [call.started_at for call in calls if call.started_at is not None]
-    read, total = _sum(calls, "cache_read_tokens"), _sum(calls, "input_tokens")
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost")
+    total, read, written, output, cost = columns(calls, *names)
+    started, model, project, agent = columns(calls, "started_at", "model", "project", "agent")
+    times = [time for time in started if time is not None]
     return SessionResult(
         id=name,
-        project=next((call.project for call in calls if call.project), ""),
-        agents=tuple(dict.fromkeys(call.agent for call in calls)),
+        project=next(filter(None, project), ""),
+        agents=tuple(dict.fromkeys(agent)),
         calls=len(calls),
         started_at=min(times, default=None),
         ended_at=max(times, default=None),
-        models=tuple(sorted({call.model for call in calls})),
-        input_tokens=total,
-        cache_read_tokens=read,
-        cache_write_tokens=_sum(calls, "cache_write_tokens"),
-        output_tokens=_sum(calls, "output_tokens"),
-        hit_rate=hit_rate(calls),
-        cost=_money(c.cost for c in calls),
-        break_cost=_money(b.cost for b in breaks),
+        models=tuple(sorted(set(model))),
+        input_tokens=tokens(total),
+        cache_read_tokens=tokens(read),
+        cache_write_tokens=tokens(written),
+        output_tokens=tokens(output),
+        hit_rate=_hit_rate(total, read),
+        cost=money(cost),
+        break_cost=money([item.cost for item in breaks]),
         breaks=len(breaks),
     )

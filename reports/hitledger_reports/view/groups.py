@@ -1,10 +1,11 @@
 """Calls added up by day, model, session, project or agent, and breaks by cause."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
 
+from hitledger.columns import columns, money, tokens, where_known
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -44,23 +45,6 @@ class Sum:
     cost_certainty: Certainty = Certainty.EXACT
     output_certainty: Certainty = Certainty.EXACT
 
-    def add_call(self, call: CallResult) -> None:
-        """Add a call; what it does not report adds nothing."""
-        self.calls += 1
-        self.judged += call.ideal_cache_read_tokens is not None
-        self.input_tokens += call.input_tokens or 0
-        self.reporting_tokens += 0 if call.cache_read_tokens is None else call.input_tokens or 0
-        self.uncached_input_tokens += call.uncached_input_tokens or 0
-        self.cache_read_tokens = add(self.cache_read_tokens, call.cache_read_tokens)
-        self.cache_write_tokens = add(self.cache_write_tokens, call.cache_write_tokens)
-        self.output_tokens += call.output_tokens or 0
-        self.cost = add(self.cost, call.cost)
-        self.unpriced += call.cost is None and call.input_tokens is not None
-        if "cost" in call.certainty:
-            self.cost_certainty = figures.weakest((self.cost_certainty, sure(call, "cost")))
-        if "output_tokens" in call.certainty:
-            self.output_certainty = figures.weakest((self.output_certainty, sure(call, "output_tokens")))
-
     def add_break(self, found: Break) -> None:
         """Add a break."""
         self.breaks += 1
@@ -90,10 +74,32 @@ def sure(call: CallResult, figure: str) -> Certainty:
     return call.certainty.get(figure, Certainty.EXACT)
 
 
-def least_sure(calls: Iterable[CallResult], figure: str) -> Certainty:
+def least_sure(certainties: Sequence[Mapping[str, Certainty]], figure: str) -> Certainty:
     """How certain the sum of a figure is. Calls that are alike share one value, so there are few to look at."""
-    distinct = {id(call.certainty): call.certainty for call in calls}
+    distinct = dict(zip(map(id, certainties), certainties, strict=True))
     return figures.weakest(one.get(figure, Certainty.EXACT) for one in distinct.values())
+
+
+def sum_of(calls: Sequence[CallResult]) -> Sum:
+    """Calls added up; what a call does not report adds nothing."""
+    names = ("input_tokens", "uncached_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    total, uncached, read, written, output = columns(calls, *names)
+    ideal, cost, certainties = columns(calls, "ideal_cache_read_tokens", "cost", "certainty")
+    unpriced = [whole for figure, whole in zip(cost, total, strict=True) if figure is None]
+    return Sum(
+        calls=len(calls),
+        judged=len(ideal) - ideal.count(None),
+        input_tokens=tokens(total),
+        reporting_tokens=where_known(total, read),
+        uncached_input_tokens=tokens(uncached),
+        cache_read_tokens=tokens(read) if read.count(None) < len(read) else None,
+        cache_write_tokens=tokens(written) if written.count(None) < len(written) else None,
+        output_tokens=tokens(output),
+        cost=money(cost),
+        unpriced=len(unpriced) - unpriced.count(None),
+        cost_certainty=least_sure(certainties, "cost"),
+        output_certainty=least_sure(certainties, "output_tokens"),
+    )
 
 
 def add(left: Number | None, right: Number | None) -> Number | None:
@@ -105,9 +111,7 @@ def add(left: Number | None, right: Number | None) -> Number | None:
 
 def total(audit: Audit) -> Sum:
     """All calls and breaks in one sum."""
-    whole = Sum()
-    for call in audit.calls:
-        whole.add_call(call)
+    whole = sum_of(audit.calls)
     for found in audit.breaks:
         whole.add_break(found)
     return whole
@@ -116,11 +120,12 @@ def total(audit: Audit) -> Sum:
 def sums(audit: Audit, by: By) -> dict[str, Sum]:
     """Sums by the key; days in order of time, everything else dearest first."""
     key = KEYS[by]
-    groups: dict[str, Sum] = {}
+    members: dict[str, list[CallResult]] = {}
     key_of: dict[str, str] = {}
     for call in audit.calls:
         name = key_of[call.id] = key(call)
-        groups.setdefault(name, Sum()).add_call(call)
+        members.setdefault(name, []).append(call)
+    groups = {name: sum_of(calls) for name, calls in members.items()}
     for found in audit.breaks:
         if found.call in key_of:
             groups[key_of[found.call]].add_break(found)

@@ -1,10 +1,11 @@
 """The four columns of the ledger, and where the difference between what could and what was read went."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import compress
 
-from hitledger.results import Audit, CallResult
+from hitledger.columns import columns
+from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.view.groups import least_sure
@@ -49,23 +50,32 @@ class Part:
 
 def ledger_columns(audit: Audit, measured: MeasuredSum | None) -> tuple[LedgerColumn, ...]:
     """Ideal, expected, reported, measured. A call without a figure is in no column's share, and is counted."""
-    counted = [call for call in audit.calls if call.input_tokens is not None]
-    columns = [_logged(counted, *column) for column in COLUMNS]
+    total, certainties, *found = columns(audit.calls, "input_tokens", "certainty", *(field for _, field, _ in COLUMNS))
+    logged = tuple(_logged(tokens, total, certainties, *column) for tokens, column in zip(found, COLUMNS, strict=True))
     if measured is None:
         meaning = "reused by a real engine; this audit was not replayed"
-        return (*columns, _column("Measured", None, 0, Certainty.EXACT, meaning))
+        return (*logged, _column("Measured", None, 0, Certainty.EXACT, meaning))
     last = _column("Measured", measured.tokens, measured.prompt_tokens, measured.certainty, measured.meaning)
-    return (*columns, last)
+    return (*logged, last)
 
 
-def _logged(counted: Sequence[CallResult], name: str, field: str, meaning: str) -> LedgerColumn:
-    figure = attrgetter(field)
-    known = [call for call in counted if figure(call) is not None]
-    missing = len(counted) - len(known)
+def _logged(
+    tokens: Sequence[int | None],
+    total: Sequence[int | None],
+    certainties: Sequence[Mapping[str, Certainty]],
+    name: str,
+    field: str,
+    meaning: str,
+) -> LedgerColumn:
+    counted = len(total) - total.count(None)
+    if None in tokens or None in total:
+        known = [read is not None and whole is not None for read, whole in zip(tokens, total, strict=True)]
+        tokens, total = list(compress(tokens, known)), list(compress(total, known))
+        certainties = list(compress(certainties, known))
+    missing = counted - len(tokens)
     partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if missing else ""
-    tokens = sum(map(figure, known)) if known else None
-    whole = sum([call.input_tokens or 0 for call in known])
-    return _column(name, tokens, whole, least_sure(known, field), meaning + partial)
+    read = sum(filter(None, tokens)) if tokens else None
+    return _column(name, read, sum(filter(None, total)), least_sure(certainties, field), meaning + partial)
 
 
 def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, meaning: str) -> LedgerColumn:
@@ -77,9 +87,12 @@ def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, mea
 def ledger_parts(audit: Audit) -> tuple[Part, ...]:
     """The parts of ideal − reported, of all calls that have both; they add up to it."""
     known = [call for call in audit.calls if call.attribution is not None]
-    certainty = least_sure(known, "ideal_cache_read_tokens")
-    missed = [call.attribution for call in known]
-    rows = [(label, sum(map(attrgetter(name), missed)), meaning) for name, label, meaning in PARTS]
+    missed, certainties = columns(known, "attribution", "certainty")
+    certainty = least_sure(certainties, "ideal_cache_read_tokens")
+    rows = [
+        (label, sum(part), meaning)
+        for part, (_, label, meaning) in zip(columns(missed, *(name for name, _, _ in PARTS)), PARTS, strict=True)
+    ]
     beyond = sum([max((call.cache_read_tokens or 0) - (call.ideal_cache_read_tokens or 0), 0) for call in known])
     rows.append(("Read beyond ideal", -beyond, "entries that calls outside the log had left"))
     return tuple(
