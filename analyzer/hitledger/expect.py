@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hitledger.lifetimes import seconds_of
+from hitledger.policies import message_ends
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
 from hitledger.policies.heads import Heads
@@ -68,26 +69,24 @@ class Forecaster:
         found: list[Expectation | None] = [None] * len(calls)
         for index in over(in_time_order(calls)):
             before = predecessors[index] if predecessors is not None else None
-            earlier = found[before] if before is not None else None
-            found[index] = self.next(calls[index], index, earlier.left if earlier is not None else None)
+            found[index] = self.next(calls[index], index, found[before] if before is not None else None)
         return found
 
-    def next(self, call: Call, index: int, left_before: int | None = None) -> Expectation | None:
-        """The call that comes next in time. `left_before`: tokens that its predecessor left readable."""
+    def next(self, call: Call, index: int, earlier: Expectation | None = None) -> Expectation | None:
+        """The call that comes next in time. `earlier`: what was expected of its predecessor."""
         rule = rule_of(call, self._rules)
         if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not call.prompt.length:
             return None
-        view = self._view(call, rule)
-        key = key_of(call)
+        view = self._view(call, rule, earlier)
+        key, now, usage = key_of(call), call.started_at, call.usage
         cache = self._cache(key, rule.algorithm)
-        forecast = cache.forecast(view, call.started_at)
-        read = call.usage.cache_read_tokens if call.usage is not None else None
-        healthy = left_before is not None and read is not None and read >= left_before
+        forecast = cache.forecast(view, now)
+        read = usage.cache_read_tokens if usage is not None else None
+        healthy = earlier is not None and read is not None and read >= earlier.left
         more = read is not None and read > forecast.read + SLACK_TOKENS
-        blocked = None if healthy and not more else cache.blocked(view, call.started_at, forecast.read)
+        blocked = None if healthy and not more else cache.blocked(view, now, forecast.read)
         left = cache.store(view, index, forecast)
-        known = forecast.read if blocked is None else max(forecast.read, blocked.tokens)
-        warmed = read is not None and read > known + SLACK_TOKENS
+        warmed = more and (blocked is None or read is None or read > blocked.tokens + SLACK_TOKENS)
         return Expectation(rule, view, forecast, left, key, blocked, warmed)
 
     def _cache(self, key: tuple[str, ...], algorithm: Algorithm) -> Cache:
@@ -101,12 +100,21 @@ class Forecaster:
         caches.append((algorithm, MarkedCache(self.heads) if algorithm.writes_at_marks else CACHES[algorithm]()))
         return caches[-1][1]
 
-    def _view(self, call: Call, rule: Rule) -> View:
-        prompt = self._effective(call, rule)
-        root = self._root(prompt)
+    def _view(self, call: Call, rule: Rule, earlier: Expectation | None) -> View:
+        prompt, (salt, whole_salt, minimum) = self._effective(call, rule), self._terms(call, rule)
+        if earlier is not None and prompt.base is earlier.view.prompt:
+            root = earlier.view.root
+        else:
+            root = self._root(prompt)
+        if earlier is not None and root is earlier.view.root and salt is earlier.view.salt:
+            head = earlier.view.head
+        else:
+            head = self._hashes.head(root, salt, whole_salt)
         marks = marks_of(call, prompt, root, rule)
+        ends_too = rule.algorithm is Algorithm.MESSAGE_ENDS
+        written = message_ends.written(call, prompt, rule, marks) if ends_too else marks
         tokens_at = self._positions.of(call, prompt, marks)
-        return View(call, prompt, rule, self._hashes, tokens_at, marks, *self._terms(call, rule), root)
+        return View(call, prompt, rule, self._hashes, tokens_at, marks, written, salt, whole_salt, minimum, root, head)
 
     def _effective(self, call: Call, rule: Rule) -> Prompt:
         prompt = call.prompt

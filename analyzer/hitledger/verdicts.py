@@ -16,7 +16,6 @@ from hitledger.continuation import branches
 from hitledger.errors import UsageError
 from hitledger.expect import Expectation, lifetime_of, slack_of
 from hitledger.policies.cache import Obstacle
-from hitledger.policies.marked import written_marks
 from hitledger.prefix import APPEND_ONLY, Difference, first_difference
 from hitledger.segments import in_order
 from hitledger.tokens import TokenCounter
@@ -243,7 +242,7 @@ def boundary_of(expectation: Expectation | None, prompt: Prompt) -> int:
     """Segments of a prompt behind which a later change costs nothing: its last written mark, or its end."""
     if expectation is None or not expectation.rule.algorithm.writes_at_marks:
         return len(prompt)
-    marks = written_marks(expectation.view)
+    marks = expectation.view.written
     # Marks are counted in the effective prompt; where thinking was dropped from it the whole prompt counts.
     return marks[-1].position if marks and len(expectation.view.prompt) == len(prompt) else len(prompt)
 
@@ -252,7 +251,7 @@ def ttl_seconds(call: Call, expectation: Expectation | None) -> int | None:
     """Lifetime in seconds of what a call left; None where it is not published or nothing is known."""
     if expectation is None:
         return None
-    marks = written_marks(expectation.view)
+    marks = expectation.view.written
     ttl = lifetime_of(call) or (marks[-1].ttl if marks else expectation.rule.default_lifetime)
     return expectation.rule.seconds(ttl)
 

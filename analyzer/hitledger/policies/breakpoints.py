@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hitledger.policies.view import EntryKey, View
-from hitledger.types import Kind
+from hitledger.types import Kind, Prompt
 
 RUN_KINDS = (Kind.TOOL_USE, Kind.TOOL_RESULT)
 
@@ -22,13 +22,16 @@ def _in_transcript(view: View) -> Iterator[tuple[int, EntryKey]]:
     No segment is looked at before something further back than the look-back is asked for.
     """
     nearest, farthest = view.length - view.rule.lookback, None
-    for end in view.ends():
-        if end[0] <= nearest:
+    node: Prompt | None = view.prompt
+    while node is not None:
+        if node.length <= nearest:
             if farthest is None:
                 farthest = _farthest(view)
-            if end[0] < farthest:
+            if node.length < farthest:
                 break
-        yield end
+        if node.length:
+            yield node.length, (node, view.whole_salt) if node.base is not None else view.head
+        node = node.base
     yield from ((mark.position, view.key(mark.position)) for mark in view.marks[-2::-1])
 
 

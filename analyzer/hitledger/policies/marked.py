@@ -78,7 +78,7 @@ class MarkedCache:
             self._heads.learn(view, index, forecast)
         if rule.refreshed_by_read:
             touch(last, now)
-        marks = written_marks(view)
+        marks = view.written
         left = forecast.read
         for mark in marks:
             key = view.key(mark.position)
@@ -103,13 +103,6 @@ def _looked_at(view: View) -> Iterator[tuple[int, EntryKey]]:
     return breakpoints.reach(view)
 
 
-def written_marks(view: View) -> tuple[Mark, ...]:
-    """Where the request writes, first to last."""
-    if view.rule.algorithm is not Algorithm.MESSAGE_ENDS:
-        return view.marks
-    return message_ends.written(view)
-
-
 def _entry_tokens(view: View, mark: Mark, last: bool) -> tuple[int, bool]:
     """Length of the entry at a mark, and whether it is logged: read + write says it for the last one."""
     usage = view.call.usage
@@ -126,7 +119,7 @@ def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
     Source: Anthropic, prompt caching, "mixing different TTLs".
     """
     minimum = view.minimum
-    marks = written_marks(view)
+    marks = view.written
     if not marks:
         return ()
     last = marks[-1]

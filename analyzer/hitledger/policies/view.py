@@ -23,6 +23,10 @@ class PrefixHashes:
     def __init__(self) -> None:
         self._hashes: dict[Prompt, list[bytes]] = {}
 
+    def head(self, root: Prompt, salt: Mapping[Tier, str], whole_salt: str) -> EntryKey:
+        """What an entry at the end of a prompt that extends no other is found by."""
+        return (self.of(root)[-1], salt[root.own[-1].tier]) if root.own else (ROOT, whole_salt)
+
     def of(self, prompt: Prompt) -> list[bytes]:
         """Hashes behind each segment of a prompt that extends no other."""
         found = self._hashes.get(prompt)
@@ -52,10 +56,12 @@ class View(msgspec.Struct, frozen=True, eq=False):
     hashes: PrefixHashes
     tokens_at: Callable[[int], int]  # tokens of the first so many segments
     marks: tuple[Mark, ...]
+    written: tuple[Mark, ...]  # where the request writes, first to last
     salt: Mapping[Tier, str]
     whole_salt: str  # of the last tier: looked up once, not at every step
     minimum: int  # tokens from which the model caches
     root: Prompt  # what the prompt begins with; itself where it extends no other
+    head: EntryKey  # what an entry at the end of the root is found by
 
     @property
     def length(self) -> int:
@@ -70,9 +76,9 @@ class View(msgspec.Struct, frozen=True, eq=False):
             segment = self.prompt.own[position - 1]
             return self.hashes.of(self.prompt)[position - 1], self.salt[segment.tier]
         if position == self.prompt.length:
-            return self._end(self.prompt)
+            return self.prompt, self.whole_salt
         if position == self.root.length:
-            return self._end(self.root)
+            return self.head
         return next((key for end, key in self.ends() if end <= position), (ROOT, ""))
 
     def ends(self) -> Iterator[tuple[int, EntryKey]]:
@@ -84,15 +90,8 @@ class View(msgspec.Struct, frozen=True, eq=False):
         node: Prompt | None = self.prompt
         while node is not None:
             if node.length:
-                yield node.length, (node, self.whole_salt) if node.base is not None else self._end(node)
+                yield node.length, (node, self.whole_salt) if node.base is not None else self.head
             node = node.base
-
-    def _end(self, node: Prompt) -> EntryKey:
-        if node.base is not None:
-            return node, self.whole_salt
-        if not node.own:
-            return ROOT, self.whole_salt
-        return self.hashes.of(node)[-1], self.salt[node.own[-1].tier]
 
     def segment(self, index: int) -> Segment:
         """One segment by its index."""
