@@ -81,6 +81,15 @@ def test_finished_calls_are_kept_until_the_result_is_written(monkeypatch: pytest
     assert f'"ttft_ms":{load(str(path)).calls[0].ttft_ms}' in kept
 
 
+@pytest.mark.parametrize(("given", "wanted"), [(None, "passive"), ("active", "active")])
+def test_threads_sleep_while_they_wait_unless_the_user_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, wanted: str
+) -> None:
+    monkeypatch.setattr(cli, "environ", {"OMP_WAIT_POLICY": given} if given else {})
+    assert hitledger(monkeypatch, "replay", SCENARIO, "--mode", "plan", "--quiet") == 0
+    assert cli.environ == {"OMP_WAIT_POLICY": wanted}
+
+
 def test_plan_mode_writes_the_same_bytes_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("1.json", "2.json"):
         assert hitledger(monkeypatch, "replay", SCENARIO, "--mode", "plan", "--json", str(tmp_path / name)) == 0

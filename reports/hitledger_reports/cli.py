@@ -255,6 +255,7 @@ def replay(
     """Run recorded sessions through a real engine: what it reuses, and how long until the first token."""
     from hitledger_reports.progress import replaying
 
+    environ.setdefault("OMP_WAIT_POLICY", "passive")  # torch's threads must not spin for each other on a busy machine
     commands = replay_commands("sessions.command")
     commands.require_places({"--json": json, "--events": events, "--metrics": metrics})
     audited = commands.read_audit(audit)
