@@ -41,6 +41,11 @@ class Expectation(msgspec.Struct, frozen=True):
     warmed: bool = False  # it read more than any logged call had left of its prompt: an unlogged call wrote that
 
 
+# What a rule makes of a model and parameters: salts by tier, that of the last tier, minimum in tokens, and whether
+# earlier thinking is dropped.
+Terms = tuple[Mapping[Tier, str], str, int, bool]
+
+
 class Forecaster:
     """One simulated cache for each key: provider, model, account and route."""
 
@@ -53,7 +58,7 @@ class Forecaster:
         self._caches: dict[tuple[str, ...], list[tuple[Algorithm, Cache]]] = {}
         self._strippers = ThinkingStripper()
         self._roots: dict[Prompt, Prompt] = {}
-        self._known_terms: dict[tuple[str, str, tuple[Parameter, ...]], tuple[Mapping[Tier, str], str, int]] = {}
+        self._known_terms: dict[tuple[str, str, tuple[Parameter, ...]], Terms] = {}
 
     def all(
         self,
@@ -101,26 +106,28 @@ class Forecaster:
         return caches[-1][1]
 
     def _view(self, call: Call, rule: Rule, earlier: Expectation | None) -> View:
-        prompt, (salt, whole_salt, minimum) = self._effective(call, rule), self._terms(call, rule)
-        if earlier is not None and prompt.base is earlier.view.prompt:
-            root = earlier.view.root
-        else:
-            root = self._root(prompt)
+        salt, whole_salt, minimum, strips = self._terms(call, rule)
+        prompt = self._effective(call, rule, strips)
+        goes_on = earlier is not None and prompt.base is earlier.view.prompt
+        root = earlier.view.root if goes_on and earlier is not None else self._root(prompt)
         if earlier is not None and root is earlier.view.root and salt is earlier.view.salt:
             head = earlier.view.head
         else:
             head = self._hashes.head(root, salt, whole_salt)
-        marks = marks_of(call, prompt, root, rule)
-        ends_too = rule.algorithm is Algorithm.MESSAGE_ENDS
-        written = message_ends.written(call, prompt, rule, marks) if ends_too else marks
-        tokens_at = self._positions.of(call, prompt, marks)
-        return View(call, prompt, rule, self._hashes, tokens_at, marks, written, salt, whole_salt, minimum, root, head)
+        given = marks_of(call, prompt, rule)
+        at_ends = message_ends.written(call, prompt, rule, given) if rule.algorithm is Algorithm.MESSAGE_ENDS else None
+        ttl = client_ttl(call, rule)
+        tokens_at = self._positions.of(call, prompt, given)
+        return View(
+            *(call, prompt, rule, self._hashes, tokens_at, given, ttl, at_ends),
+            *(salt, whole_salt, minimum, root, head),
+        )
 
-    def _effective(self, call: Call, rule: Rule) -> Prompt:
+    def _effective(self, call: Call, rule: Rule, strips: bool) -> Prompt:
         prompt = call.prompt
         if call.evidence is Evidence.EXACT and rule.order != (Tier.TOOLS, Tier.SYSTEM, Tier.MESSAGES):
             prompt = in_order(prompt, rule.order)
-        if not rule.strips(call.model):
+        if not strips:
             return prompt
         return self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
 
@@ -135,13 +142,13 @@ class Forecaster:
             self._roots[prompt] = found
         return found
 
-    def _terms(self, call: Call, rule: Rule) -> tuple[Mapping[Tier, str], str, int]:
-        """What the rule makes of a model and parameters: salts by tier, that of the last tier, minimum in tokens."""
+    def _terms(self, call: Call, rule: Rule) -> Terms:
         key = (rule.id, call.model, call.parameters)
         found = self._known_terms.get(key)
         if found is None:
             salt = salts(rule, call)
-            found = self._known_terms[key] = (salt, salt[rule.order[-1]], rule.minimum(call.model))
+            last, minimum = salt[rule.order[-1]], rule.minimum(call.model)
+            found = self._known_terms[key] = (salt, last, minimum, rule.strips(call.model))
         return found
 
 
@@ -193,25 +200,22 @@ def rule_of(call: Call, rules: Rules) -> Rule | None:
     )
 
 
-def marks_of(call: Call, prompt: Prompt, root: Prompt, rule: Rule) -> tuple[Mark, ...]:
-    """Cache marks with their positions.
-
-    A transcript shows none. Its client is taken to mark the hidden part and the end of each prompt, with the
-    lifetime that the usage says was written.
-    """
-    if not rule.algorithm.writes_at_marks:
+def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
+    """Cache marks of a request with their positions; a transcript shows none."""
+    if call.evidence is Evidence.RECONSTRUCTED or not rule.algorithm.writes_at_marks:
         return ()
-    if call.evidence is Evidence.RECONSTRUCTED:
-        if rule.algorithm is Algorithm.MESSAGE_ENDS:
-            return ()
-        ttl = lifetime_of(call) or rule.default_lifetime
-        end = Mark(prompt.length, ttl)
-        return (Mark(root.length, ttl), end) if 0 < root.length < prompt.length else (end,)
     return tuple(
         Mark(position, segment.mark)
         for position, segment in enumerate(prompt.segments(), 1)
         if segment.mark is not None
     )
+
+
+def client_ttl(call: Call, rule: Rule) -> str | None:
+    """The lifetime that a transcript's client writes with; None where its requests need no marks."""
+    if call.evidence is not Evidence.RECONSTRUCTED or rule.algorithm is not Algorithm.BREAKPOINTS:
+        return None
+    return lifetime_of(call) or rule.default_lifetime
 
 
 def lifetime_of(call: Call) -> str | None:

@@ -5,7 +5,8 @@ prompt as sent and the prompt as cached are two things (Anthropic, extended thin
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from hitledger.types import Call, Kind, Prompt, Segment, Tier, prompt_of
 
@@ -18,19 +19,20 @@ class EffectivePrompt(Prompt):
     _nodes: tuple[Prompt, ...]
     _own: tuple[Segment, ...] | None
 
+    __setattr__ = object.__setattr__  # a frozen dataclass's own way is dear, and there are many
+
     def __init__(self, base: Prompt, nodes: tuple[Prompt, ...], length: int) -> None:
-        put = object.__setattr__
-        put(self, "base", base)
-        put(self, "length", length)
-        put(self, "_nodes", nodes)
-        put(self, "_own", None)
+        self.base = base  # type: ignore[misc]
+        self.length = length  # type: ignore[misc]
+        self._nodes = nodes
+        self._own = None
 
     @property
     def own(self) -> tuple[Segment, ...]:
         """The segments, cut at the first look."""
         if self._own is None:
-            object.__setattr__(self, "_own", tuple(self.pieces()))
-        return self._own or ()
+            self._own = tuple(self.pieces())
+        return self._own
 
     def pieces(self) -> Iterator[Segment]:
         """The own segments one by one; no more of the transcript is cut than is asked for."""
@@ -50,8 +52,7 @@ class EffectivePrompt(Prompt):
         return count, False
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
+class _Turn(msgspec.Struct, frozen=True):
     """The effective form of a prompt, and of the one that opened its turn."""
 
     effective: Prompt
@@ -76,6 +77,11 @@ class ThinkingStripper:
         return found.effective
 
     def _turn(self, prompt: Prompt, opens_turn: bool) -> _Turn:
+        if not opens_turn and prompt.base is not None:
+            last = self._turns.get(prompt.base)  # nearly all go on with the call before
+            if last is not None:
+                grown = prompt if last.effective is prompt.base else _grown(last.effective, (prompt,))
+                return _Turn(grown, last.first, last.first_effective)
         added: list[Prompt] = []
         for node in prompt.lineage():
             known = self._turns.get(node)

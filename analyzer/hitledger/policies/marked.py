@@ -33,15 +33,32 @@ class MarkedCache:
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""
-        entries = self._entries
+        rule, entries = view.rule, self._entries
+        left = self._left_by_base(view, now)
+        if left is not None:
+            return left
         for position, key in _looked_at(view):
             entry = entries.get(key)
-            if entry is not None and alive(entry, view.rule, now) and visible(entry, now):
+            if entry is not None and alive(entry, rule, now) and visible(entry, now):
                 tokens = entry.tokens
                 if not entry.exact and self._is_head(view, position):
                     tokens = self._heads.of(view).length or tokens
                 return Forecast(tokens, entry.source, position, entry.exact, _writes(view, tokens), entry)
         return self._nothing_found(view)
+
+    def _left_by_base(self, view: View, now: datetime | None) -> Forecast | None:
+        """Nearly every call of a transcript reads what the one that it extends has left. None: look everywhere."""
+        prompt, base, salt = view.prompt, view.prompt.base, view.whole_salt
+        if base is None or base.base is None or view.client_ttl is None:
+            return None
+        if base.length <= prompt.length - view.rule.lookback or (prompt, salt) in self._entries:
+            return None
+        entry = self._entries.get((base, salt))
+        if entry is None or not entry.exact or not base.length:
+            return None
+        if not alive(entry, view.rule, now) or not visible(entry, now):
+            return None
+        return Forecast(entry.tokens, entry.source, base.length, True, _writes(view, entry.tokens), entry)
 
     def _nothing_found(self, view: View) -> Forecast:
         """All of a transcript's entries are gone: what other sessions keep warm of its head can still be read."""
@@ -73,27 +90,37 @@ class MarkedCache:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
         rule, entries = view.rule, self._entries
         now, started = used_at(view), view.call.started_at
-        last = forecast.entry
+        last, left = forecast.entry, forecast.read
         if last is None or self._is_head(view, forecast.position):
             self._heads.learn(view, index, forecast)
         if rule.refreshed_by_read:
             touch(last, now)
-        marks = view.written
-        left = forecast.read
-        for mark in marks:
-            key = view.key(mark.position)
+        places = _written_at(view)
+        for position, ttl, key in places:
             entry = entries.get(key)
             if entry is None or not alive(entry, rule, started):
-                tokens, exact = _entry_tokens(view, mark, mark is marks[-1])
+                tokens, exact = _entry_tokens(view, position, position == places[-1][0])
                 if not tokens or tokens < view.minimum:
                     continue
-                entry = entries[key] = Entry(tokens, mark.ttl, now, visible_from(view), index, exact, last)
+                entry = entries[key] = Entry(tokens, ttl, now, visible_from(view), index, exact, last)
             elif rule.refreshed_by_read:
-                entry.used, entry.ttl = now, mark.ttl
+                entry.used, entry.ttl = now, ttl
             left = max(left, entry.tokens)
-            if mark.position > forecast.position:
+            if position > forecast.position:
                 last = entry
         return left
+
+
+Place = tuple[int, str, EntryKey]  # position, lifetime, what an entry there is found by
+
+
+def _written_at(view: View) -> tuple[Place, ...]:
+    """Where the request writes, first to last."""
+    ttl, prompt, head = view.client_ttl, view.prompt, view.root.length
+    if ttl is None or prompt.base is None:
+        return tuple((mark.position, mark.ttl, view.key(mark.position)) for mark in view.written)
+    end = (prompt.length, ttl, (prompt, view.whole_salt))  # a transcript's: most calls by far
+    return ((head, ttl, view.head), end) if 0 < head < prompt.length else (end,)
 
 
 def _looked_at(view: View) -> Iterator[tuple[int, EntryKey]]:
@@ -103,35 +130,42 @@ def _looked_at(view: View) -> Iterator[tuple[int, EntryKey]]:
     return breakpoints.reach(view)
 
 
-def _entry_tokens(view: View, mark: Mark, last: bool) -> tuple[int, bool]:
+def _entry_tokens(view: View, position: int, last: bool) -> tuple[int, bool]:
     """Length of the entry at a mark, and whether it is logged: read + write says it for the last one."""
     usage = view.call.usage
     if last and usage is not None and usage.cache_read_tokens is not None and not usage.read_accumulated:
         reported = usage.cache_read_tokens + (usage.cache_write_tokens or 0)
         if reported:
             return reported, True
-    return view.tokens_at(mark.position), False
+    return view.tokens_at(position), False
 
 
 def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
+    """What the rule says is written behind `read` tokens, by lifetime."""
+    if view.client_ttl is not None:
+        ttl, position = view.client_ttl, view.prompt.length
+    else:
+        marks = view.written
+        if not marks:
+            return ()
+        ttl, position = marks[-1].ttl, marks[-1].position
+        if any(mark.ttl != ttl for mark in marks):
+            return _mixed_writes(view, marks, read)
+    end = view.tokens_at(position)
+    return ((ttl, end - read),) if end > read and end >= view.minimum else ()
+
+
+def _mixed_writes(view: View, marks: tuple[Mark, ...], read: int) -> tuple[tuple[str, int], ...]:
     """Mixed lifetimes are billed as 1h: B - A, 5m: C - B (A read, B the last long mark beyond it, C the last mark).
 
     Source: Anthropic, prompt caching, "mixing different TTLs".
     """
-    minimum = view.minimum
-    marks = view.written
-    if not marks:
-        return ()
-    last = marks[-1]
-    if len({mark.ttl for mark in marks}) == 1:
-        end = view.tokens_at(last.position)
-        return ((last.ttl, end - read),) if end >= minimum and end > read else ()
     written: list[tuple[str, int]] = []
     start = read
     longest_first = sorted({mark.ttl for mark in marks}, key=lambda ttl: -(view.rule.seconds(ttl) or 0))
     for ttl in longest_first:
         ends = [view.tokens_at(mark.position) for mark in marks if mark.ttl == ttl]
-        end = max((tokens for tokens in ends if tokens >= minimum), default=0)
+        end = max((tokens for tokens in ends if tokens >= view.minimum), default=0)
         if end > start:
             written.append((ttl, end - start))
             start = end

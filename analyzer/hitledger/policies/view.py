@@ -55,8 +55,9 @@ class View(msgspec.Struct, frozen=True, eq=False):
     rule: Rule
     hashes: PrefixHashes
     tokens_at: Callable[[int], int]  # tokens of the first so many segments
-    marks: tuple[Mark, ...]
-    written: tuple[Mark, ...]  # where the request writes, first to last
+    given: tuple[Mark, ...]  # marks that the request shows
+    client_ttl: str | None  # of the marks that a transcript's client is taken to set; None: those given count
+    at_ends: tuple[Mark, ...] | None  # where the rule writes at message ends; None: it writes at marks
     salt: Mapping[Tier, str]
     whole_salt: str  # of the last tier: looked up once, not at every step
     minimum: int  # tokens from which the model caches
@@ -67,6 +68,23 @@ class View(msgspec.Struct, frozen=True, eq=False):
     def length(self) -> int:
         """Number of segments."""
         return self.prompt.length
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Cache marks, first to last.
+
+        A transcript shows none. Its client is taken to mark the hidden part and the end of each prompt, with the
+        lifetime that the usage says was written.
+        """
+        ttl, length, head = self.client_ttl, self.prompt.length, self.root.length
+        if ttl is None:
+            return self.given
+        return (Mark(head, ttl), Mark(length, ttl)) if 0 < head < length else (Mark(length, ttl),)
+
+    @property
+    def written(self) -> tuple[Mark, ...]:
+        """Where the request writes, first to last."""
+        return self.marks if self.at_ends is None else self.at_ends
 
     def key(self, position: int) -> EntryKey:
         """What an entry at a position is found by: the content before it and the parameters that count there."""
