@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from hitledger.errors import HitledgerError
 from hitledger.measurement import SERVER_MODE, CallMeasurement, Measurement
+from hitledger.onscreen import printable, short_name
 from hitledger.results import Audit, Break, CallResult
 
 NAME_WIDTH, WIDEST_NAME = 16, 55
@@ -123,14 +124,14 @@ def reconciliation_lines(found: Reconciliation) -> Iterator[str]:
     for call in found.calls:
         counts = (call.ideal, call.expected, call.measured, call.provider_ideal, call.provider_expected, call.reported)
         cells = " ".join(f"{_count(count):>8}" for count in (*counts, call.recomputed))
-        yield f"{_shown(call.id):{NAME_WIDTH}.{NAME_WIDTH}} {cells}"
+        yield f"{short_name(call.id, NAME_WIDTH)} {cells}"
         remarks = "; ".join(_remarks(call))
         if remarks:
             yield f"  {remarks}"
     for call_id in found.only_in_audit:
-        yield f"{_shown(call_id)[:WIDEST_NAME]} in the audit only"
+        yield f"{printable(call_id)[:WIDEST_NAME]} in the audit only"
     for call_id in found.only_in_measurement:
-        yield f"{_shown(call_id)[:WIDEST_NAME]} in the measurement only"
+        yield f"{printable(call_id)[:WIDEST_NAME]} in the measurement only"
     equal = len(found.calls) - len(found.unequal)
     yield f"expected = measured on {equal} of {len(found.calls)} calls"
 
@@ -146,7 +147,3 @@ def _remarks(call: ReconciledCall) -> Iterator[str]:
 
 def _count(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
-
-
-def _shown(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from hitledger.measurement import SERVER_MODE, CallMeasurement, Measurement
+from hitledger.onscreen import printable, short_name
 
 WIDTH = 80
 NUM_SHOWN = 10
@@ -46,17 +47,12 @@ def measurement_lines(found: Measurement, every_call: bool = False) -> Iterator[
     `every_call` shows all calls in the order of the log with all columns, wider than 80; else the calls that broke most.
     """
     where = f"a server, by the rule of {found.engine}" if found.mode == SERVER_MODE else found.device
-    yield from wrap(f"{shown(found.model)} on {where}, blocks of {_count(found.block_size, 'token')}", WIDTH)
-    yield from wrap(shown(found.model_note), WIDTH)
+    yield from wrap(f"{printable(found.model)} on {where}, blocks of {_count(found.block_size, 'token')}", WIDTH)
+    yield from wrap(printable(found.model_note), WIDTH)
     yield from _table(found.calls, FULL) if every_call else _short_table(found.calls)
     yield from _unreplayed(found, every_call)
     for line in _sums(found):
         yield from wrap(line, WIDTH, subsequent_indent="  ")
-
-
-def shown(text: str) -> str:
-    """Text of a log without characters that move a terminal's cursor."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _short_table(calls: Sequence[CallMeasurement]) -> Iterator[str]:
@@ -77,16 +73,16 @@ def _short_table(calls: Sequence[CallMeasurement]) -> Iterator[str]:
 def _table(calls: Sequence[CallMeasurement], columns: Sequence[_Column]) -> Iterator[str]:
     yield " ".join((f"{'call':{NAME_WIDTH}}", *(f"{column.head:>{column.width}}" for column in columns)))
     for call in calls:
-        name = f"{shown(call.id):{NAME_WIDTH}.{NAME_WIDTH}}"
+        name = short_name(call.id, NAME_WIDTH)
         yield " ".join((name, *(column.cell(call) for column in columns)))
 
 
 def _unreplayed(found: Measurement, every_call: bool) -> Iterator[str]:
     if every_call:
         for left in found.unreplayed:
-            yield f"{shown(left.id):{NAME_WIDTH}.{NAME_WIDTH}} not replayed: {shown(left.reason)}"
+            yield f"{short_name(left.id, NAME_WIDTH)} not replayed: {printable(left.reason)}"
         return
-    reasons = Counter(shown(left.reason)[:REASON_WIDTH] for left in found.unreplayed)
+    reasons = Counter(printable(left.reason)[:REASON_WIDTH] for left in found.unreplayed)
     for reason, number in reasons.most_common():
         yield from wrap(f"{_count(number, 'call')} not replayed: {reason}", WIDTH, subsequent_indent="  ")
 
