@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.secret_shapes import SHAPES
 
@@ -18,8 +19,7 @@ _UNSEEN = re.compile(
 _ON_ONE_LINE = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     start: int
     end: int
     name: str
@@ -77,8 +77,9 @@ def _secrets(text: str) -> Iterator[_Span]:
     found: list[_Span] = []
     for shape in SHAPES:
         if any(hint in lower for hint in shape.hints):
-            group = shape.pattern.groups
-            found += (_Span(match.start(group), match.end(group), shape.name) for match in shape.pattern.finditer(text))
+            pattern = shape.pattern
+            group = pattern.groups
+            found += (_Span(match.start(group), match.end(group), shape.name) for match in pattern.finditer(text))
     end = 0
     for span in sorted(found, key=lambda span: (span.start, -span.end)):
         if span.start >= end:

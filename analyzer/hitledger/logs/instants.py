@@ -1,7 +1,6 @@
 """A point in time in any of the spellings of logs, as a UTC datetime."""
 
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 # An epoch number tells its unit by its size: seconds until the year 5138, then milli-, micro-, nanoseconds.
@@ -45,6 +44,8 @@ def _from_text(text: str) -> datetime | None:
         return _from_epoch(float(text))
     except ValueError:
         pass
+    from email.utils import parsedate_to_datetime  # HTTP dates stand in few logs, and it loads sockets
+
     try:
         return _utc(parsedate_to_datetime(text))
     except (ValueError, TypeError):
