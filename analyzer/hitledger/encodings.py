@@ -7,7 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def load_encoding(name: str) -> "Encoding":
     """The encoding of that name. Special tokens are left out: in a prompt's text they are plain text."""
     from tiktoken import Encoding  # imported when first needed: most audits count nothing
 
-    lines = (files("hitledger") / "vocab" / f"{name}.tiktoken").read_bytes().splitlines()
+    lines = (Path(__file__).parent / "vocab" / f"{name}.tiktoken").read_bytes().splitlines()
     ranks = {b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
     return Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens={})
 

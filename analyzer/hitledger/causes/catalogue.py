@@ -2,7 +2,7 @@
 
 import tomllib
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
@@ -23,7 +23,7 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @lru_cache(maxsize=1)
 def catalogue() -> MappingProxyType[str, Cause]:
     """All causes by code, in the order of the file."""
-    text = (resources.files("hitledger.causes") / "catalogue.toml").read_text("utf-8")
+    text = Path(__file__).with_name("catalogue.toml").read_text("utf-8")
     rows = msgspec.convert(tomllib.loads(text)["cause"], list[Cause])
     return MappingProxyType({row.code: row for row in rows})
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -159,9 +158,8 @@ def _inherited(provider: str, inherit: Inherit, rules: Sequence[Rule]) -> Iterab
 
 def shipped_files() -> tuple[RuleFile, ...]:
     """The rule files that come with the package, by name."""
-    folder = resources.files("hitledger.policies") / "data"
-    files = sorted((item for item in folder.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
-    return tuple(parse(item.read_text("utf-8"), item.name) for item in files)
+    files = sorted((Path(__file__).parent / "data").glob("*.toml"))
+    return tuple(parse(file.read_text("utf-8"), file.name) for file in files)
 
 
 def read_rule_file(path: Path) -> RuleFile:

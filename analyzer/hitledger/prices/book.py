@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from hitledger.prices.litellm_json import is_litellm, read_litellm
@@ -25,7 +24,7 @@ from hitledger.prices.working import Working
 @cache
 def shipped_rows() -> PriceFile:
     """`overrides.toml` of this package."""
-    text = (files("hitledger") / "prices" / "overrides.toml").read_text("utf-8")
+    text = Path(__file__).with_name("overrides.toml").read_text("utf-8")
     return parse_price_file(text, "overrides.toml", own=False)
 
 

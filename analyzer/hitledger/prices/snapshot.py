@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from hitledger.prices.names import LISTED_AS, candidates
 
@@ -74,31 +74,44 @@ class ListedModel:
         return frozenset(price.begins for price in every if price.begins is not None)
 
 
+class Snapshot(msgspec.Struct, frozen=True):
+    """`snapshot.json`. Each provider's part stays JSON until a model of it is looked for: a log has few of them."""
+
+    source: str
+    compiled: str
+    providers: dict[str, msgspec.Raw]
+
+
 class PriceList:
     """The compiled list. Models are parsed when first asked for."""
 
-    def __init__(self, table: dict[str, Any]) -> None:
-        self.source: str = f"{table['source']}, compiled {table['compiled']}"
-        self._providers: dict[str, Any] = table["providers"]
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.source: str = f"{snapshot.source}, compiled {snapshot.compiled}"
+        self._unread = dict(snapshot.providers)
+        self._read: dict[str, Any] = {}
 
     def find(self, model: str, provider: str) -> ListedModel | None:
         """The first model of the provider's list whose names match; then of the lists it resells."""
         listed = LISTED_AS.get(provider, provider)
-        entry = self._providers.get(listed)
-        if entry is None:
+        if listed not in self._unread:
             return None
-        for source in (listed, *entry["fallback"]):
+        for source in (listed, *self._provider(listed)["fallback"]):
             for name in candidates(model, provider):
-                for row in self._providers[source]["models"]:
+                for row in self._provider(source)["models"]:
                     if _matches(row["match"], name):
                         return _listed_model(source, row)
         return None
+
+    def _provider(self, name: str) -> Any:
+        if name not in self._read:
+            self._read[name] = msgspec.json.decode(self._unread[name])
+        return self._read[name]
 
 
 @cache
 def bundled_list() -> PriceList:
     """The list shipped in this package."""
-    return PriceList(orjson.loads((files("hitledger") / "prices" / "snapshot.json").read_bytes()))
+    return PriceList(msgspec.json.decode(Path(__file__).with_name("snapshot.json").read_bytes(), type=Snapshot))
 
 
 def _matches(clause: list[Any], name: str) -> bool:
