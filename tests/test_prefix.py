@@ -117,3 +117,19 @@ def test_prompts_without_a_shared_base_are_compared_by_content() -> None:
     left = prompt_of(segments[:1]).extend(segments[1:])
     right = prompt_of(segments[:3])
     assert common_segments(left, right) == 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 2)), min_size=1, max_size=8), st.data())
+def test_what_two_prompts_share_at_least_is_the_longest_prompt_that_both_extend(
+    steps: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Against the walk over all of both; prompts that extend another one by nothing are among them."""
+    segments = prompt(messages(*"abcdefghijklmnopqrst")).segments()
+    tree = [Prompt((), None, 0)]
+    for number, (base, added) in enumerate(steps):
+        tree.append(tree[base % len(tree)].extend(segments[2 * number : 2 * number + added]))
+    tree.append(Prompt((), None, 0))  # in no lineage but its own
+    earlier, later = data.draw(st.sampled_from(tree)), data.draw(st.sampled_from(tree))
+    walked = [node for node in earlier.lineage() if node in set(later.lineage())]
+    length = len(walked[0]) if walked else 0
+    assert common_segments(earlier, later) == length

@@ -49,8 +49,7 @@ def parting(earlier: Prompt, later: Prompt) -> tuple[int, Segment | None, Segmen
 
     None where a prompt ends, and where the later one extends the earlier: then nothing is looked at.
     """
-    ancestors = set(later.lineage())
-    shared = next((node for node in earlier.lineage() if node in ancestors), None)
+    shared = _last_shared(earlier, later)
     if shared is earlier:
         return len(earlier), None, None
     start = 0 if shared is None else len(shared)
@@ -59,6 +58,21 @@ def parting(earlier: Prompt, later: Prompt) -> tuple[int, Segment | None, Segmen
         if left is None or right is None or (left is not right and left.digest != right.digest):
             return start + offset, left, right
     return min(len(earlier), len(later)), None, None
+
+
+def _last_shared(earlier: Prompt, later: Prompt) -> Prompt | None:
+    """The longest prompt that both are or extend; None where there is none."""
+    left: Prompt | None = earlier
+    right: Prompt | None = later
+    while left is not right and left is not None and right is not None:
+        # Of two of the same length one can extend the other by nothing: then only that one goes back.
+        back_left = left.length >= right.length
+        back_right = right.length >= left.length
+        if back_left and back_right:
+            back_right = left.base is None or left.base.length < left.length
+            back_left = not back_right or right.base is None or right.base.length < right.length
+        left, right = left.base if back_left else left, right.base if back_right else right
+    return left if left is right else None
 
 
 def segments_from(prompt: Prompt, start: int) -> Iterator[Segment]:
