@@ -14,7 +14,7 @@ EXAMPLE = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL).group(1)  # type: ign
 
 def test_the_example_is_read_and_has_every_kind_of_row() -> None:
     rows = parse_price_file(EXAMPLE, "docs/prices.md", own=True)
-    kinds = [name for name in PriceFile.__dataclass_fields__ if name != "name"]
+    kinds = [name for name in PriceFile.__struct_fields__ if name != "name"]
     assert all(len(getattr(rows, kind)) == 1 for kind in kinds)
     assert len(kinds) == len(tomllib.loads(EXAMPLE)) - 1
 

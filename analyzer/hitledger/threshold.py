@@ -1,8 +1,9 @@
 """`--fail-over`: how much may be lost to breaks before the program says no."""
 
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hitledger.errors import HitledgerError, UsageError
 from hitledger.results import Audit
@@ -18,8 +19,7 @@ class Unit(StrEnum):
     TOKENS = "tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """A limit; reaching it is still allowed."""
 
     limit: Decimal

@@ -5,9 +5,10 @@ pages, OpenTelemetry GenAI conventions, and the log formats read by this package
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
+
+from msgspec import Struct
 
 
 class Part(Enum):
@@ -35,8 +36,7 @@ class Convention(Enum):
     UNSAID = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """What one field name says."""
 
     part: Part

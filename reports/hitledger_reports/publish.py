@@ -3,9 +3,9 @@
 What writes a form is loaded when that form is asked for: most audits end in the terminal, and pages need jinja2.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from rich.console import Console
 
 from hitledger.errors import HitledgerError
@@ -16,8 +16,7 @@ from hitledger_reports.progress import drawing
 from hitledger_reports.view.by import By
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+class Outputs(Struct, frozen=True):
     """What to write where; None: not asked for. The terminal report is printed unless `quiet`."""
 
     html: str | None = None

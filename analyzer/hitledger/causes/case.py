@@ -1,8 +1,9 @@
 """What a cause is decided on, and what is decided."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hitledger.expect import Expectation
 from hitledger.policies.rule import Rule
@@ -19,8 +20,7 @@ class Confidence(StrEnum):
     POSSIBLE = "possible"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A parameter or route field that differs between two calls; None where one of them has none."""
 
     name: str
@@ -34,8 +34,7 @@ class Change:
         return found.path if found else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A call that read less than its predecessor left readable."""
 
     call: Call
@@ -66,8 +65,7 @@ class Case:
         return not self.difference.append_only and self.difference.index < self.boundary
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """A cause with its place. `path` "" means: where the content first differs."""
 
     cause: str

@@ -1,6 +1,6 @@
 """The decision order: route, parameters and content by place, then time and marks, then rendering; else unexplained."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from hitledger.causes import marks, messages, parameters, rendering, routing, system, timing, tools
 from hitledger.causes.case import Case, Confidence, Diagnosis

@@ -6,7 +6,8 @@ differently from how it was generated makes the engine compute that turn again.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.conversation import chat_messages, tool_list
@@ -15,8 +16,7 @@ from hitledger.tokens import TokenCounter
 from hitledger.types import Call, EngineHint
 
 
-@dataclass(frozen=True, slots=True)
-class Rerender:
+class Rerender(Struct, frozen=True):
     """Token ids in cache after the earlier call and those of the later prompt, compared."""
 
     held: int  # tokens in cache: rendered prompt + generated

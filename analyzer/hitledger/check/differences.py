@@ -1,7 +1,7 @@
 """All differing spans of two renders of one prompt, named as the audit names them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 import orjson
@@ -154,4 +154,4 @@ def _same_words(old: str, new: str) -> bool:
 def _narrowed(case: Case, before: Segment, after: Segment) -> Case:
     """The same case about one pair of segments only."""
     difference = Difference(0, after.path, before, after, 0, 0, before.text, after.text)
-    return replace(case, prompt_before=prompt_of((before,)), prompt=prompt_of((after,)), difference=difference)
+    return structs.replace(case, prompt_before=prompt_of((before,)), prompt=prompt_of((after,)), difference=difference)

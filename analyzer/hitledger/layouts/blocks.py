@@ -1,11 +1,11 @@
 """The pieces all layouts are made of: cache marks taken off, images reduced to a digest, blocks as text."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from hitledger.types import Kind, Tier
 
@@ -17,8 +17,7 @@ LONG_DATA = 256  # base64 of an image or document: longer strings under these ke
 DATA_KEYS = frozenset({"data", "url", "file_data", "bytes", "image_url"})
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A segment to be: content as the log has it, before it is given a digest."""
 
     kind: Kind

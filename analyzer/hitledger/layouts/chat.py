@@ -1,8 +1,9 @@
 """OpenAI Chat Completions and what imitates it: tools, output schema, then messages."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.layouts.blocks import Piece, json_text, mark_of, pieces_of_content, tool_pieces
 from hitledger.types import Kind, Tier

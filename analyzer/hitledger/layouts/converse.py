@@ -1,8 +1,9 @@
 """Bedrock Converse: tools, system, messages; a cache point is an element of its own and marks what stands before it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.layouts.blocks import Piece, json_text, mark_of, tool_name
 from hitledger.types import Kind, Tier

@@ -1,8 +1,9 @@
 """OpenAI Responses: tools, output schema, instructions, then the input items."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from hitledger.layouts.blocks import Piece, json_text, piece_of_block, pieces_of_content, tool_pieces
 from hitledger.layouts.chat import SYSTEM_ROLES, schema_piece

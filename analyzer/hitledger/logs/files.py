@@ -82,10 +82,10 @@ class LogFile:
 
     def rows(self, ledger: FileLedger) -> Iterator[Row]:
         """JSON objects line by line, as `decoded` gives them."""
-        return (Row(number, data) for number, data, _ in self.decoded(ledger, row_value))
+        return (Row(number, data) for number, data, _, _ in self.decoded(ledger, row_value))
 
-    def decoded(self, ledger: FileLedger, decode: Callable[[bytes], Value]) -> Iterator[tuple[int, Value, bytes]]:
-        """Number of the row from 1, what its reader decodes it to, and its line.
+    def decoded(self, ledger: FileLedger, decode: Callable[[bytes], Value]) -> Iterator[tuple[int, Value, bytes, int]]:
+        """Number of the row from 1, what its reader decodes it to, its line, and the place of its first byte.
 
         Blank lines do not count; bad lines, of which `decode` raises ValueError with the reason, are skipped in the
         ledger. A stream that breaks half way (a truncated gzip file) is one skipped row; what came before it is kept.
@@ -95,8 +95,8 @@ class LogFile:
             with self.open() as stream:
                 for line in iter(partial(stream.readline, MAX_ROW_BYTES + 1), b""):
                     number += 1
-                    size = len(line)
-                    ledger.bytes_read += size
+                    size, start = len(line), ledger.bytes_read
+                    ledger.bytes_read = end = start + size
                     if size > MAX_ROW_BYTES and not line.endswith(b"\n"):
                         _to_line_end(stream, ledger)
                         ledger.count_rows()
@@ -113,8 +113,8 @@ class LogFile:
                         continue
                     last = number
                     ledger.rows += 1
-                    yield number, data, line
-                    if ledger.bytes_read > MAX_FILE_BYTES:
+                    yield number, data, line, start
+                    if end > MAX_FILE_BYTES:
                         raise EOFError(f"more than {MAX_FILE_BYTES // 2**30} GiB")
         except DAMAGE as error:
             ledger.count_rows()

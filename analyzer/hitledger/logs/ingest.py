@@ -1,15 +1,15 @@
 """The ingest ledger: every row read is a call, a known row that carries none, or skipped with a reason."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hitledger.errors import HitledgerError
 
 MAX_SKIPS_KEPT = 1000  # skipped rows are all counted; only so many are listed
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """A row that could not be used."""
 
     file: str
@@ -17,16 +17,14 @@ class Skip:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """An input that no row was read of: missing, unreadable, empty, of an unknown format."""
 
     file: str
     reason: str
 
 
-@dataclass(slots=True)
-class FileLedger:
+class FileLedger(Struct):
     """What became of the rows of one file. Readers say exactly one of `call`, `known`, `skip` for each row."""
 
     file: str

@@ -1,7 +1,8 @@
 """From what the user named to calls, with the ledger of what was read on the way."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.detect import detect
@@ -17,8 +18,7 @@ REASONS_SHOWN = 5
 Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """The files that will be read. `ingest` is complete once `calls` is at its end."""
 
     ingest: Ingest

@@ -1,9 +1,10 @@
 """Which readers there are. A reader is named here and imported only when a file is looked at."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+
+from msgspec import Struct
 
 from hitledger.errors import UsageError
 from hitledger.logs.files import LogFile
@@ -65,8 +66,7 @@ MODULES: tuple[str, ...] = (
 DISTINCT: tuple[str, ...] = ("claude_code", "codex")
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """One format: the three things that its module defines (see the docstring of this package)."""
 
     format: str

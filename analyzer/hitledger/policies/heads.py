@@ -5,15 +5,14 @@ what its calls read although nothing of the session was there (a part that other
 read counts), and what was read when the messages missed (tools and system). Both serve the calls that come after, never the one that shows them.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hitledger.policies.cache import Forecast
 from hitledger.policies.view import View
 from hitledger.types import Evidence
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct):
     """What a session's usage has shown of its hidden part, in tokens; None: not yet."""
 
     length: int | None = None

@@ -1,8 +1,9 @@
 """What a prompt shares with all earlier ones: whole positions by their hash, then the part of the next segment."""
 
 from bisect import bisect_left, insort
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hitledger.policies.cache import Blocked, Entry, Obstacle, alive, used_at, visible, visible_from
 from hitledger.policies.view import ROOT, EntryKey, View
@@ -13,24 +14,21 @@ NOTHING: EntryKey = (ROOT, "")
 MODEL_ROLES = frozenset({"assistant", "model"})
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Struct):
     """A position that some prompt reached."""
 
     entry: Entry
     is_end: bool = False  # whether a prompt ended here, so that what the model said follows
 
 
-@dataclass(slots=True)
-class Following:
+class Following(Struct):
     """What followed a position, with the parameters that count there."""
 
     entry: Entry
     texts: list[str] = field(default_factory=list)  # of segments, sorted
 
 
-@dataclass(frozen=True, slots=True)
-class Shared:
+class Shared(Struct, frozen=True):
     """The longest prefix that a prompt shares with an earlier one."""
 
     tokens: int
@@ -95,7 +93,8 @@ class Prefixes:
                 place = self.places[key] = Place(_entry(view, index))
             else:
                 _renew(place.entry, view, index)
-            place.is_end = place.is_end or position == view.length
+            if position == view.length:
+                place.is_end = True
         if view.call.evidence is not Evidence.EXACT:
             return
         for position in range(view.length):

@@ -8,8 +8,9 @@ and more of the prompt covered, at least a quarter of the copy. Slots that stay 
 Replays of real servers follow the same rule by token ids, and met it on every call.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from hitledger.policies.cache import Blocked, Forecast
 from hitledger.policies.prefixes import behind_answer, common_part, part_tokens
@@ -22,8 +23,7 @@ USED_OF_SAVED = 0.25  # a saved prompt of which less is used is not loaded
 SAVED_PROMPTS = 256  # how many are compared; the server's limit is in bytes
 
 
-@dataclass(slots=True)
-class Held:
+class Held(Struct):
     """A prompt that a slot or the memory holds."""
 
     prompt: Prompt
@@ -32,8 +32,7 @@ class Held:
     order: int = 0  # of last use
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """What a prompt would reuse of a held one."""
 
     held: Held

@@ -5,16 +5,16 @@ where two requests part once both have been seen: A+B, then A+C reads nothing bu
 at fixed intervals exist as well, at a distance that is not published: reads can be longer than this says.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from hitledger.policies.cache import Blocked, Entry, Forecast, used_at, visible_from
 from hitledger.policies.prefixes import NOTHING, Prefixes, behind_answer, part_tokens, usable
 from hitledger.policies.view import EntryKey, View
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """A persisted prefix: up to a position, or a part of the segment behind it further."""
 
     entry: Entry
@@ -22,8 +22,7 @@ class Unit:
     is_end: bool = False  # a prompt ended here, so a second unit stands behind the answer
 
 
-@dataclass(slots=True)
-class Units:
+class Units(Struct):
     """The units that share their whole segments, longest part first."""
 
     items: list[Unit] = field(default_factory=list)

@@ -6,11 +6,12 @@ a multiple of the input rate prices. Nothing has a default price: what is not kn
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from hitledger.prices.litellm_json import is_litellm, read_litellm
 from hitledger.prices.names import WHOLE_NAMES, tier_in_name
@@ -39,8 +40,7 @@ def _refuse_unknown_holidays(known: Sequence[PriceFile]) -> None:
             raise PriceFileError(f"{row.scope.where}: there are no holidays named {row.holidays!r:.80}")
 
 
-@dataclass(slots=True)
-class _Subject:
+class _Subject(Struct):
     """One (model, provider): what the layers say about it, and the answers given so far."""
 
     listed: ListedModel | None

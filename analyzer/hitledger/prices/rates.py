@@ -1,8 +1,9 @@
 """What one call's tokens cost: the answer of the price book, and its refusal."""
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+
+from msgspec import Struct
 
 from hitledger.errors import HitledgerError
 
@@ -21,8 +22,7 @@ class UnknownPrice(HitledgerError):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class PriceKey:
+class PriceKey(Struct, frozen=True):
     """All that decides the price of a call. `tier` as in `Call.tier`; `prompt_tokens` is the whole prompt."""
 
     model: str
@@ -32,8 +32,7 @@ class PriceKey:
     prompt_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRate:
+class WriteRate(Struct, frozen=True):
     """USD per token written with one lifetime; "" is the default lifetime, whose price lists give no name."""
 
     lifetime: str
@@ -41,8 +40,7 @@ class WriteRate:
     note: str = ""  # what a reader should know where a call has such writes
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """USD per token of one model at one time, for one tier and one length of prompt."""
 
     provider: str

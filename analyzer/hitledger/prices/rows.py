@@ -1,16 +1,16 @@
 """The rows of a prices file: what corrects or completes the price list."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from fnmatch import fnmatchcase
 
+from msgspec import Struct
+
 from hitledger.prices.names import candidates
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Which calls a row is about, and where it comes from."""
 
     where: str  # "FILE: price row 3"
@@ -35,8 +35,7 @@ class Scope:
         return (self.valid_from is None or self.valid_from <= day) and (self.valid_to is None or day < self.valid_to)
 
 
-@dataclass(frozen=True, slots=True)
-class PriceRow:
+class PriceRow(Struct, frozen=True):
     """Rates per million tokens that replace those of the list; classes that it leaves out stay."""
 
     scope: Scope
@@ -45,8 +44,7 @@ class PriceRow:
     above: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ModifierRow:
+class ModifierRow(Struct, frozen=True):
     """What a tier multiplies every rate by, where no price is listed for the tier."""
 
     scope: Scope
@@ -54,8 +52,7 @@ class ModifierRow:
     factor: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRow:
+class WriteRow(Struct, frozen=True):
     """Writes with a lifetime that the list does not price, as a multiple of the input rate."""
 
     scope: Scope
@@ -63,8 +60,7 @@ class WriteRow:
     of_input: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class WindowRow:
+class WindowRow(Struct, frozen=True):
     """Hours in which every rate is multiplied. A model with window rows has none but these."""
 
     scope: Scope
@@ -81,24 +77,21 @@ class WindowRow:
         return any(start <= now < end for start, end in self.hours)
 
 
-@dataclass(frozen=True, slots=True)
-class StorageRow:
+class StorageRow(Struct, frozen=True):
     """What keeping an explicit cache costs."""
 
     scope: Scope
     per_mtok_hour: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class AliasRow:
+class AliasRow(Struct, frozen=True):
     """What model a name stands for, such as that of an Azure deployment."""
 
     scope: Scope
     model: str
 
 
-@dataclass(frozen=True, slots=True)
-class HolidayRow:
+class HolidayRow(Struct, frozen=True):
     """Named days, and the last day up to which the list of them is known."""
 
     name: str
@@ -107,8 +100,7 @@ class HolidayRow:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class PriceFile:
+class PriceFile(Struct, frozen=True):
     """All rows of one file, in its order."""
 
     name: str

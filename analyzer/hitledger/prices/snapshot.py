@@ -5,7 +5,6 @@ genai-prices). A tier's price replaces the rates that it names.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cache
@@ -19,8 +18,7 @@ from hitledger.prices.names import LISTED_AS, candidates
 Steps = tuple[tuple[int, Decimal], ...]  # (prompt tokens above which the price holds, USD per million tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class ListPrice:
+class ListPrice(msgspec.Struct, frozen=True):
     """Prices per million tokens by class (input, cache_read, cache_write, cache_write_1h, output)."""
 
     rates: tuple[tuple[str, Steps], ...]
@@ -43,8 +41,7 @@ class ListPrice:
         return self.begins is None or at.date() >= self.begins
 
 
-@dataclass(frozen=True, slots=True)
-class ListedModel:
+class ListedModel(msgspec.Struct, frozen=True):
     """One model of the price list."""
 
     provider: str

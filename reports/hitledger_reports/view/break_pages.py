@@ -1,7 +1,8 @@
 """A break in detail: both prompts as strips, the segments around the first difference, the money before and after."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.results import Audit, Break, CallResult, SegmentResult
 from hitledger.types import Certainty
@@ -20,8 +21,7 @@ AROUND = 2
 FAR = 1_000  # tokens
 
 
-@dataclass(frozen=True, slots=True)
-class PromptStrip:
+class PromptStrip(Struct, frozen=True):
     """One of the two prompts."""
 
     label: str
@@ -31,8 +31,7 @@ class PromptStrip:
     lost: str  # SVG path data over what was readable and not read; "" where there is nothing to show
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRow:
+class SegmentRow(Struct, frozen=True):
     """A segment on both sides; `verdict` is same, differs, only before or only now."""
 
     before: str
@@ -42,8 +41,7 @@ class SegmentRow:
     verdict: str
 
 
-@dataclass(frozen=True, slots=True)
-class BreakPage:
+class BreakPage(Struct, frozen=True):
     """One break in detail."""
 
     view: BreakView

@@ -1,7 +1,8 @@
 """A break written out: place, cause, what changed, tokens, money and the fix."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.causes.catalogue import catalogue
 from hitledger.results import Audit, Break, CallResult
@@ -15,8 +16,7 @@ NO_PLACE = "(none)"  # the path of a break whose payload is append-only
 _ROW = re.compile(r"\[(\d{1,12})\]\.?(.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class BreakView:
+class BreakView(Struct, frozen=True):
     """One break. `number` is its rank, worst first, from 1."""
 
     number: int

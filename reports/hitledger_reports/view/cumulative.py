@@ -1,8 +1,9 @@
 """The bill of a session growing call by call, with and without its breaks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from hitledger.results import CallResult
 from hitledger_reports import figures
@@ -13,8 +14,7 @@ HEIGHT = 120
 POINTS = 250
 
 
-@dataclass(frozen=True, slots=True)
-class Cumulative:
+class Cumulative(Struct, frozen=True):
     """Two lines of SVG path data and their ends written out."""
 
     paid: str

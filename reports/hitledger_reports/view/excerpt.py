@@ -1,12 +1,11 @@
 """Two short windows of text, before and after, with the part that differs set apart."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hitledger_reports.shown import EXCERPT, shown
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One window: what both have, what only this one has, what both have again. None: there is no text."""
 
     same: str
@@ -19,8 +18,7 @@ class Side:
         return self.same + self.differs + self.tail
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """Both windows, and a remark where they cannot show the difference."""
 
     before: Side | None

@@ -1,6 +1,6 @@
 """The pause before a call, drawn to scale: the middle of the bar is the end of the lifetime."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hitledger.lifetimes import seconds_of
 from hitledger_reports import figures
@@ -9,8 +9,7 @@ from hitledger_reports.view.paths import rectangles, scaled
 WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """`path` is SVG path data on a width of 100, the lifetime ends at 50; "" where there is nothing to draw."""
 
     text: str

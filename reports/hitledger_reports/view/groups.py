@@ -1,9 +1,10 @@
 """Calls added up by day, model, session, project or agent, and breaks by cause."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from hitledger.columns import columns, money, tokens, where_known
 from hitledger.results import Audit, Break, CallResult
@@ -23,8 +24,7 @@ KEYS: dict[By, Callable[[CallResult], str]] = {
 }
 
 
-@dataclass(slots=True)
-class Sum:
+class Sum(Struct):
     """Calls and breaks added up. Money is None where no call had a price; unpriced calls are counted."""
 
     calls: int = 0

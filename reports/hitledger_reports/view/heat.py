@@ -1,8 +1,9 @@
 """A session as a row of cells, one a call or a run of calls: how much of each prompt was read, and where it broke."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from hitledger.results import CallResult
 from hitledger_reports.view.paths import columns
@@ -11,8 +12,7 @@ CELL = 10
 TOP, BOTTOM = 5, 20
 
 
-@dataclass(frozen=True, slots=True)
-class HeatCell:
+class HeatCell(Struct, frozen=True):
     """A run of calls: the share of their input that was read (None: not reported), and whether one broke."""
 
     read: float | None
@@ -36,8 +36,7 @@ def _cell(calls: Sequence[CallResult], broken: Container[str]) -> HeatCell:
     return HeatCell(read / tokens if tokens else None, any(call.id in broken for call in calls), len(calls))
 
 
-@dataclass(frozen=True, slots=True)
-class HeatStrip:
+class HeatStrip(Struct, frozen=True):
     """The cells as SVG path data, `width` units wide and 20 high: read from below, the rest above it, marks on top."""
 
     width: int

@@ -1,8 +1,9 @@
 """The four columns of the ledger, and where the difference between what could and what was read went."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import compress
+
+from msgspec import Struct
 
 from hitledger.columns import columns
 from hitledger.results import Audit
@@ -27,8 +28,7 @@ PARTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerColumn:
+class LedgerColumn(Struct, frozen=True):
     """One of the four columns: tokens read from the cache according to one source."""
 
     name: str
@@ -38,8 +38,7 @@ class LedgerColumn:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of ideal − reported."""
 
     name: str

@@ -1,7 +1,8 @@
 """What a replay on a real engine measured, beside what the log says. Its tokens are the engine's own, not the log's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.measurement import CallMeasurement, Measurement
 from hitledger.results import Audit
@@ -10,8 +11,7 @@ from hitledger_reports import figures
 from hitledger_reports.shown import shown
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredSum:
+class MeasuredSum(Struct, frozen=True):
     """All replayed calls of an audit together."""
 
     tokens: int

@@ -1,7 +1,8 @@
 """The answers of the first ten seconds: what was paid, what the cache should have saved, what to change first."""
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from hitledger.measurement import Measurement
 from hitledger.results import Audit
@@ -20,8 +21,7 @@ SOURCES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One headline number."""
 
     label: str
@@ -29,8 +29,7 @@ class Figure:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """Everything above the tables."""
 
     period: str

@@ -1,7 +1,8 @@
 """Everything the page shows, in the order it shows it, and a note wherever it shows less than the audit holds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.measurement import Measurement
 from hitledger.results import Audit, CallResult, SessionResult
@@ -25,8 +26,7 @@ TABLE_ROWS = 400
 Progress = Callable[[int, int], None]  # pages done, pages in all
 
 
-@dataclass(frozen=True, slots=True)
-class TableView:
+class TableView(Struct, frozen=True):
     """A table written out; `note` says how many rows it leaves out."""
 
     name: str
@@ -36,16 +36,14 @@ class TableView:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLink:
+class SessionLink(Struct, frozen=True):
     """A session in the list; `page` is the number of its page, from 1, None without one."""
 
     row: SessionRow
     page: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The whole page."""
 
     overview: Overview

@@ -1,9 +1,10 @@
 """A session call by call: one strip a call, a lane an agent, pauses to scale, breaks flagged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
+
+from msgspec import Struct
 
 from hitledger.measurement import CallMeasurement, Measurement
 from hitledger.results import Audit, CallResult, SessionResult
@@ -21,16 +22,14 @@ CALLS_A_PAGE = 400
 NEIGHBOURS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """A break at a call: its rank, and its cause."""
 
     number: int
     cause: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallRow:
+class CallRow(Struct, frozen=True):
     """One call. `left_out` > 0: a run of that many calls that are not drawn."""
 
     id: int  # place in the input, unique in the file
@@ -47,8 +46,7 @@ class CallRow:
     left_out: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """The calls of one agent."""
 
     name: str
@@ -57,8 +55,7 @@ class Lane:
     drawings: tuple[Drawing, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(Struct, frozen=True):
     """One session in detail."""
 
     name: str
@@ -74,8 +71,7 @@ class SessionPage:
     ranks: tuple[int, ...]  # of all breaks of the session
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What every page needs: prompts, and the breaks by call."""
 
     prompts: Prompts

@@ -1,8 +1,9 @@
 """Sessions as rows, dearest losses first, each with its heat strip."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from hitledger.results import Audit, CallResult, SessionResult
 from hitledger.types import Certainty
@@ -15,8 +16,7 @@ from hitledger_reports.view.table import Cell, sort_key
 STRIP = 76
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Struct, frozen=True):
     """One session in a list."""
 
     name: str

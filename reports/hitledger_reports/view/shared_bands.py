@@ -1,7 +1,8 @@
 """One drawing for the calls whose prompts grow out of each other: each shows as much of it as it is long."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hitledger.results import CallResult, SegmentResult
 from hitledger_reports.view.paths import scaled
@@ -12,16 +13,14 @@ STEPS_SHARED = 250
 STEPS_ALONE = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """Bands that calls show the beginning of. `number` is unique in its session."""
 
     number: int
     bands: tuple[Band, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The drawing that a call shows the first `width` of 1,000 units of."""
 
     drawing: int

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from hitledger.results import CallResult, SegmentResult
 from hitledger.types import Kind
@@ -28,8 +29,7 @@ KIND_NAMES: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Struct, frozen=True):
     """Rectangles of one colour: `style` is a class of the style sheet, `path` SVG path data."""
 
     style: str

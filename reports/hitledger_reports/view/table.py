@@ -1,10 +1,11 @@
 """A table as values with units: what CSV and Parquet write as it is, and what every other report writes out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
 
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -24,8 +25,7 @@ class Unit(StrEnum):
     TIME = "time"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """`key` is the name in CSV and Parquet, `title` the heading for people ("": for machines only)."""
 
     key: str
@@ -39,16 +39,14 @@ class Column:
         return self.unit not in (Unit.TEXT, Unit.TIME)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A value written out, and what it is sorted by."""
 
     text: str
     sort: str
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows of values, one for each column."""
 
     name: str  # file name in CSV and Parquet

@@ -1,7 +1,8 @@
 """What was paid and what was lost, day by day (UTC)."""
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from hitledger.results import Audit
 from hitledger_reports import figures
@@ -12,8 +13,7 @@ from hitledger_reports.view.paths import WIDTH, columns, scaled
 HEIGHT = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     """One day: its bars and what they say."""
 
     left: int
@@ -23,8 +23,7 @@ class Day:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """Bars of all days that have calls; `most` is what the full height stands for."""
 
     days: tuple[Day, ...]

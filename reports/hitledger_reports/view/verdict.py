@@ -1,6 +1,6 @@
 """What broke the cache, and what to change first."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hitledger.causes.catalogue import catalogue
 from hitledger.results import Audit
@@ -12,8 +12,7 @@ PROVIDERS_OWN = ("server.", "unexplained")
 NAMED = 3  # causes that are named; the rest is counted
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenBy:
+class BrokenBy(Struct, frozen=True):
     """A cause and what it cost. `note` says how many breaks, and whether the user can do something about it."""
 
     cause: str
@@ -22,8 +21,7 @@ class BrokenBy:
     worst: int = 0  # rank of its worst break, from 1
 
 
-@dataclass(frozen=True, slots=True)
-class FirstFix:
+class FirstFix(Struct, frozen=True):
     """The dearest cause that the user can mend, and what mends it."""
 
     cause: str
@@ -34,8 +32,7 @@ class FirstFix:
     worst: int  # rank of its worst break, from 1
 
 
-@dataclass(frozen=True, slots=True)
-class Calm:
+class Calm(Struct, frozen=True):
     """What to say where nothing is listed."""
 
     title: str

@@ -1,7 +1,8 @@
 """From what was paid, cause by cause, to what would have been paid with every break mended."""
 
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from hitledger.results import Audit
 from hitledger_reports import figures
@@ -12,8 +13,7 @@ from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 CAUSES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One bar: `style` is paid, lost or mended."""
 
     label: str

@@ -1,11 +1,14 @@
 """A row of a transcript: the fields that decide something, decoded straight from its line. All others are passed over."""
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from hitledger.logs.claude_code.figures import Figures
 from hitledger.logs.files import row_value
+
+Counts = TypeVar("Counts")  # what the usage is decoded to: figures, or a dict where it has other keys
 
 
 class Block(msgspec.Struct, gc=False):
@@ -14,13 +17,16 @@ class Block(msgspec.Struct, gc=False):
     type: Any = None
 
 
-class Message(msgspec.Struct, gc=False):
+# Fields stand in the order that rows have them in: the decoder looks for the next one first.
+
+
+class Message(msgspec.Struct, Generic[Counts], gc=False):
     """What was sent to the model or came from it."""
 
-    id: Any = None
     model: Any = None
+    id: Any = None
     content: str | list[Block] | UnsetType | None = UNSET
-    usage: dict[str, Any] | None = None
+    usage: Counts | None = None
     diagnostics: Any = None
 
 
@@ -30,20 +36,20 @@ class ToolResult(msgspec.Struct, gc=False):
     agentId: Any = None
 
 
-class Row(msgspec.Struct, gc=False):
+class Row(msgspec.Struct, Generic[Counts], gc=False):
     """One row. What has no type here can be of any: what is made of it has to bear that."""
 
-    type: Any = None
-    uuid: Any = UNSET
     parentUuid: Any = UNSET
-    timestamp: Any = None
-    message: Message | None = None
-    requestId: Any = None
-    agentId: Any = None
     isSidechain: Any = None
-    sessionId: Any = None
     cwd: Any = None
+    sessionId: Any = None
     version: Any = None
+    agentId: Any = None
+    type: Any = None
+    message: Message[Counts] | None = None
+    requestId: Any = None
+    uuid: Any = UNSET
+    timestamp: Any = None
     toolUseResult: ToolResult | str | list[Any] | None = None
     isMeta: Any = None
     isCompactSummary: Any = None
@@ -57,22 +63,34 @@ class Row(msgspec.Struct, gc=False):
     microcompactMetadata: Any = None
 
 
-_decode = msgspec.json.Decoder(Row).decode
+Entry = tuple[int, Row[Any], bytes, int]  # number of the row from 1, the row, its line, the place of its first byte
+
+_decode = msgspec.json.Decoder(Row[Figures]).decode
+_decode_any_usage = msgspec.json.Decoder(Row[dict[str, Any]]).decode
 _UNTYPED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def row_of(line: bytes) -> Row:
+def row_of(line: bytes) -> Row[Any]:
     """The row on one line. Raises ValueError with the reason where there is none."""
     try:
         row = _decode(line)
         if not line.isascii():
             line.decode()  # of the fields that are passed over, this alone is not checked
     except _UNTYPED:
+        return _unusual(line)
+    return row
+
+
+def _unusual(line: bytes) -> Row[Any]:
+    try:
+        row = _decode_any_usage(line)
+        line.decode()
+    except _UNTYPED:
         return _untyped(row_value(line))
     return row
 
 
-def _untyped(data: Any) -> Row:
+def _untyped(data: Any) -> Row[Any]:
     """A row that was mended, or whose fields have other types than usual."""
     if type(data) is not dict:
         raise ValueError(f"a {type(data).__name__}, not an object")
