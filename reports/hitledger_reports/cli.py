@@ -14,7 +14,6 @@ import typer
 
 from hitledger.collector import collector_paused
 from hitledger.errors import HitledgerError, UsageError
-from hitledger.redact import redact
 from hitledger_reports.check_command import check
 from hitledger_reports.view.by import By
 
@@ -364,6 +363,8 @@ def main() -> None:
     try:
         app()
     except HitledgerError as error:
+        from hitledger.redact import redact
+
         print(f"hitledger: {redact(str(error))}", file=sys.stderr)  # it names files and fields of the log
         sys.exit(error.exit_code)
     except OSError as error:  # standard output is full or closed

@@ -4,16 +4,19 @@ What writes a form is loaded when that form is asked for: most audits end in the
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.console import Console
 
 from hitledger.errors import HitledgerError
-from hitledger.measurement import Measurement
 from hitledger.results import Audit, to_json
 from hitledger_reports import terminal
 from hitledger_reports.progress import drawing
 from hitledger_reports.view.by import By
+
+if TYPE_CHECKING:
+    from hitledger.measurement import Measurement
 
 
 class Outputs(Struct, frozen=True):
@@ -26,7 +29,7 @@ class Outputs(Struct, frozen=True):
     by: By = By.CAUSE
     quiet: bool = False
     show_secrets: bool = False
-    measurement: Measurement | None = None
+    measurement: "Measurement | None" = None
 
 
 def publish(audit: Audit, outputs: Outputs) -> None:

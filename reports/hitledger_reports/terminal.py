@@ -8,7 +8,6 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.view import tables
@@ -22,6 +21,7 @@ from hitledger_reports.view.table import Table, cells
 from hitledger_reports.view.verdict import BrokenBy
 
 if TYPE_CHECKING:
+    from hitledger.measurement import Measurement
     from hitledger_reports.compare import Comparison
 
 WORST = 5
@@ -37,7 +37,7 @@ def print_audit(
     console: Console,
     by: By = By.CAUSE,
     show_secrets: bool = False,
-    measurement: Measurement | None = None,
+    measurement: "Measurement | None" = None,
 ) -> None:
     """Print the report. Texts of the log are printed as text: never as markup, never raw."""
     head = overview(audit, measurement)

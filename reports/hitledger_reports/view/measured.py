@@ -1,14 +1,17 @@
 """What a replay on a real engine measured, beside what the log says. Its tokens are the engine's own, not the log's."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hitledger.measurement import CallMeasurement, Measurement
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
+
+if TYPE_CHECKING:
+    from hitledger.measurement import CallMeasurement, Measurement
 
 
 class MeasuredSum(Struct, frozen=True):
@@ -20,7 +23,7 @@ class MeasuredSum(Struct, frozen=True):
     meaning: str
 
 
-def measured_calls(audit: Audit, measurement: Measurement | None) -> dict[str, CallMeasurement]:
+def measured_calls(audit: Audit, measurement: "Measurement | None") -> "dict[str, CallMeasurement]":
     """The measurements of this audit's calls, by call."""
     if measurement is None:
         return {}
@@ -28,7 +31,7 @@ def measured_calls(audit: Audit, measurement: Measurement | None) -> dict[str, C
     return {call.id: call for call in measurement.calls if call.id in known}
 
 
-def measured_sum(audit: Audit, measurement: Measurement | None) -> MeasuredSum | None:
+def measured_sum(audit: Audit, measurement: "Measurement | None") -> MeasuredSum | None:
     """None where no call of the audit was replayed."""
     calls = measured_calls(audit, measurement)
     if not calls or measurement is None:
@@ -44,7 +47,7 @@ def measured_sum(audit: Audit, measurement: Measurement | None) -> MeasuredSum |
     )
 
 
-def measured_text(call_id: str, calls: Mapping[str, CallMeasurement]) -> str:
+def measured_text(call_id: str, calls: "Mapping[str, CallMeasurement]") -> str:
     """One call's measurement in words; "" where it was not replayed."""
     call = calls.get(call_id)
     if call is None:
@@ -57,7 +60,7 @@ def measured_text(call_id: str, calls: Mapping[str, CallMeasurement]) -> str:
     return text + (f", {_ttft(call)}" if call.ttft_ms is not None else "")
 
 
-def _ttft(call: CallMeasurement) -> str:
+def _ttft(call: "CallMeasurement") -> str:
     without = call.ttft_without_break_ms
     mended = f" ({without:,.1f} ms without the break)" if without is not None else ""
     return f"first token after {call.ttft_ms:,.1f} ms{mended}"

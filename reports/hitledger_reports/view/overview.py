@@ -1,10 +1,10 @@
 """The answers of the first ten seconds: what was paid, what the cache should have saved, what to change first."""
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hitledger.measurement import Measurement
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
@@ -13,6 +13,9 @@ from hitledger_reports.view.groups import Sum, total
 from hitledger_reports.view.ledger import LedgerColumn, Part, ledger_columns, ledger_parts
 from hitledger_reports.view.measured import measured_sum
 from hitledger_reports.view.verdict import BrokenBy, Calm, FirstFix, broken_by, calm, first_fix
+
+if TYPE_CHECKING:
+    from hitledger.measurement import Measurement
 
 SOURCES = {
     "logged": "costs in the log",
@@ -46,7 +49,7 @@ class Overview(Struct, frozen=True):
     warnings: tuple[str, ...]
 
 
-def overview(audit: Audit, measurement: Measurement | None = None) -> Overview:
+def overview(audit: Audit, measurement: "Measurement | None" = None) -> Overview:
     """Headline of an audit."""
     return Overview(
         period=_period(audit),
