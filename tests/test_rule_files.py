@@ -9,7 +9,7 @@ from call_builders import call, messages
 from hitledger.audit import AuditOptions, audit_calls
 from hitledger.logs.ingest import Ingest
 from hitledger.policies.rule import Algorithm, Basis, matches
-from hitledger.policies.rulefile import RuleFileError, parse, read_rule_file, rules_of, shipped_files
+from hitledger.policies.rulefile import RuleFileError, parse, read_rule_file, rules_of, shipped_files, shipped_rules
 from hitledger.policies.rules import rules_with, shipped
 from hitledger.providers import provider_of
 from hitledger_reports.rules_view import listing
@@ -42,6 +42,13 @@ def test_each_provider_of_the_reference_has_rules() -> None:
     wanted = "anthropic bedrock vertex azure openai google deepseek xai moonshot alibaba zai minimax mistral groq"
     engines = "fireworks together openrouter vllm sglang llama_cpp tensorrt_llm tgi"
     assert {file.provider for file in shipped_files()} == {*wanted.split(), *engines.split()}
+
+
+def test_a_shipped_file_bears_its_providers_name_and_holds_what_all_files_together_give_it() -> None:
+    assert [file.name for file in shipped_files()] == [f"{file.provider}.toml" for file in shipped_files()]
+    for file in shipped_files():
+        assert shipped_rules(file.provider) == tuple(r for r in shipped().all if r.provider == file.provider)
+    assert shipped_rules("../data/anthropic") == shipped_rules("nobody") == shipped_rules("") == ()
 
 
 def test_names_of_providers_are_those_that_logs_give() -> None:

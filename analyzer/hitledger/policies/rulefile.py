@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -158,8 +159,30 @@ def _inherited(provider: str, inherit: Inherit, rules: Sequence[Rule]) -> Iterab
 
 def shipped_files() -> tuple[RuleFile, ...]:
     """The rule files that come with the package, by name."""
-    files = sorted((Path(__file__).parent / "data").glob("*.toml"))
-    return tuple(parse(file.read_text("utf-8"), file.name) for file in files)
+    return tuple(_shipped_file(provider) for provider in _shipped_paths())
+
+
+@cache
+def shipped_rules(provider: str) -> tuple[Rule, ...]:
+    """The shipped rules of one provider, with those that it inherits: of all files only these are read."""
+    if provider not in _shipped_paths():
+        return ()
+    file = _shipped_file(provider)
+    sources = dict.fromkeys(row.provider for row in file.inherits)
+    rules = rules_of((file, *(_shipped_file(source) for source in sources)))
+    return tuple(rule for rule in rules if rule.provider == provider)
+
+
+@cache
+def _shipped_paths() -> dict[str, Path]:
+    """By provider, whose name the file bears."""
+    return {path.stem: path for path in sorted((Path(__file__).parent / "data").glob("*.toml"))}
+
+
+@cache
+def _shipped_file(provider: str) -> RuleFile:
+    path = _shipped_paths()[provider]
+    return parse(path.read_text("utf-8"), path.name)
 
 
 def read_rule_file(path: Path) -> RuleFile:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from hitledger.policies.rule import Rule, matches
-from hitledger.policies.rulefile import read_rule_file, rules_of, shipped_files
+from hitledger.policies.rulefile import read_rule_file, rules_of, shipped_files, shipped_rules
 from hitledger.types import Call, Evidence, Tier
 
 # Values that say what leaving the field out says as well: naming one of them changes nothing.
@@ -22,8 +22,17 @@ class Rules:
     """All known rules. Picks the one for a call."""
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
-        self.all = rules
+        self._rules = rules
         self._candidates: dict[tuple[str, str, str, int], tuple[Rule, ...]] = {}
+
+    @property
+    def all(self) -> tuple[Rule, ...]:
+        """In the order in which they are tried."""
+        return self._rules
+
+    def of(self, provider: str) -> tuple[Rule, ...]:
+        """Those among which the ones of a provider are."""
+        return self._rules
 
     def pick(self, call: Call) -> Rule | None:
         """The first rule that applies; None where none is published for that provider, model and day.
@@ -35,11 +44,27 @@ class Rules:
         found = self._candidates.get(key)
         if found is None:
             asked = (*key[:3], date.fromordinal(day))
-            found = self._candidates[key] = tuple(rule for rule in self.all if rule.applies(*asked))
+            found = self._candidates[key] = tuple(rule for rule in self.of(call.provider) if rule.applies(*asked))
         if not found or found[0].marked is None:
             return found[0] if found else None
         marked = has_marks(call)
         return next((rule for rule in found if rule.marked in (None, marked)), None)
+
+
+class ShippedRules(Rules):
+    """The rules that come with the package. A provider's file is read when a call of it is judged."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @cached_property
+    def all(self) -> tuple[Rule, ...]:
+        """File by file; each is checked as a user's would be."""
+        return rules_of(shipped_files())
+
+    def of(self, provider: str) -> tuple[Rule, ...]:
+        """Its own and those that it inherits."""
+        return shipped_rules(provider)
 
 
 def has_marks(call: Call) -> bool:
@@ -52,7 +77,7 @@ def has_marks(call: Call) -> bool:
 @lru_cache(maxsize=1)
 def shipped() -> Rules:
     """The rules that come with the package."""
-    return Rules(rules_of(shipped_files()))
+    return ShippedRules()
 
 
 def rules_with(own: Path | None) -> Rules:
