@@ -49,8 +49,12 @@ class Run:
 
 
 def run(command: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
-    """Run a command with its output thrown away. Raises SystemExit where it fails."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+    """Run a command with its output thrown away. Raises SystemExit where it fails.
+
+    Python may keep its bytecode, as it does for whoever has not forbidden it: else each run would compile the program.
+    """
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**inherited, **(environment or {})})
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
@@ -84,6 +88,8 @@ def beside(tree: Path, folder: Path, runs: int, with_peer: bool) -> list[str]:
     peer = peer_command(folder) if with_peer else "not asked for"
     if not isinstance(peer, str):
         commands[PEER] = (peer, {"CLAUDE_CONFIG_DIR": str(folder), "HOME": str(folder)})
+    for command, environment in commands.values():  # nothing is timed with cold caches
+        run(command, environment)
     found: dict[str, list[Run]] = {name: [] for name in commands}
     for _ in range(runs):
         for name, (command, environment) in commands.items():
