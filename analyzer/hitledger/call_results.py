@@ -100,7 +100,7 @@ def call_result(
         ideal,
         expected,
         (0, expected) if expected and expectation is not None and expectation.rule.best_effort else None,
-        None if forecast is None else sum([tokens for _, tokens in forecast.writes]),
+        forecast.written if forecast is not None else None,
         attribution_of(ideal, verdict, expectation),
         cost.total if cost is not None else None,
         _without_cache(usage, rates) if cost is not None else None,

@@ -30,6 +30,12 @@ class Forecast(msgspec.Struct, frozen=True):
     writes: tuple[tuple[str, int], ...] = ()  # lifetime, tokens
     entry: "Entry | None" = None  # what is read
 
+    @property
+    def written(self) -> int:
+        """Tokens written, whatever their lifetime."""
+        writes = self.writes
+        return writes[0][1] if len(writes) == 1 else sum([tokens for _, tokens in writes])
+
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):
     """A longer entry that was there but out of reach."""
