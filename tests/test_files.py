@@ -32,12 +32,15 @@ def test_rows_keep_their_line_numbers(tmp_path: Path, pack: object) -> None:
     assert file.is_plain() is (pack is bytes)
 
 
-def test_offsets_follow_from_the_bytes_read(tmp_path: Path) -> None:
+def test_each_row_says_where_it_starts(tmp_path: Path) -> None:
     file = written(tmp_path, "log", LINES)
     ledger = FileLedger("log", "")
-    for row in file.rows(ledger):
-        start = ledger.bytes_read - row.size
-        assert row_value(LINES[start : start + row.size]) == row.data
+    found = 0
+    for _, data, line, start in file.decoded(ledger, row_value):
+        assert LINES[start : start + len(line)] == line
+        assert (row_value(line), ledger.bytes_read) == (data, start + len(line))
+        found += 1
+    assert found == 3
 
 
 def test_many_frames(tmp_path: Path) -> None:

@@ -4,27 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from msgspec import UnsetType
 from msgspec.structs import replace
 
-from hitledger.logs.claude_code.row import Block
 from hitledger.segments import Layout, digest_of
 from hitledger.types import Kind, Segment, Tier
 
 TOO_DEEP = "(nested too deep)"
 LAYOUT = Layout(keep_text=False)
 THINKING = ("thinking", "redacted_thinking")
-
-
-def tally_of(content: str | list[Block] | UnsetType | None) -> tuple[int, int]:
-    """How many segments `cut` makes of it, and how many of them are thinking."""
-    if type(content) is list:
-        thinking = 0
-        for block in content:
-            if block.type in THINKING:
-                thinking += 1
-        return len(content), thinking
-    return (1, 0) if type(content) is str else (0, 0)
 
 
 def chars_of(content: Any) -> int:

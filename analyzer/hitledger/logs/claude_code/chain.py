@@ -6,13 +6,15 @@ goes back to it. Within a step the tree is not followed: parallel tool calls mak
 of them belong to the next prompt.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
 
-from hitledger.logs.claude_code.deferred import DeferredPrompt, Part, Rows, RowsAtOnce, counts_of
+from hitledger.logs.claude_code.deferred import PART, DeferredPrompt, Part, Rows
 from hitledger.logs.claude_code.request import Request
+from hitledger.logs.claude_code.row import Entry
+from hitledger.logs.claude_code.setting import Settings
 from hitledger.segments import digest_of, hidden
 from hitledger.types import Call, Kind, Prompt, Segment, prompt_of
 
@@ -27,35 +29,25 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *(
-            "answer",
-            "calls",
-            "current",
-            "events",
-            "here",
-            "inputs",
-            "name",
-            "parent",
-            "places",
-            "prompt",
-            "rows",
-            "segments",
-        ),
-        *("stamp", "steps", "thinking", "version"),
+        *("answer", "calls", "current", "events", "here", "inputs", "name", "parent", "place", "places", "prompt"),
+        *("root", "rows", "segments", "settings", "stamp", "steps", "thinking", "version"),
     )
 
-    def __init__(self, name: str, parent: str, rows: Rows | RowsAtOnce, calls: dict[str, Call | None]) -> None:
+    def __init__(self, name: str, parent: str, rows: Rows, calls: dict[str, Call | None]) -> None:
         self.name = name
         self.parent = parent  # the agent that started it, "" for the main one
         self.rows = rows
         self.calls = calls  # of all chains of the file, by id; None: not complete yet, or copied from another file
+        self.settings = Settings(rows.name, name)
         self.current: Request | None = None  # the request whose answer is coming in
         self.prompt = prompt_of((hidden(label=f"system prompt and tools{' of an agent' if parent else ''}"),))
+        self.root = self.prompt
         self.answer: list[Part] = []
         self.inputs: list[Part] = []
         self.segments = self.thinking = 0  # in answer and inputs together
-        self.steps: list[Step] = [(self.prompt, self.answer, self.inputs)]
+        self.steps: list[Step] = []  # before the one that is open
         self.here = 0  # the place of the step that is open
+        self.place = 0  # where the next row stands: in that step, behind its inputs
         self.places: dict[str, int] = {}
         self.events: list[str] = []
         self.stamp: Any = None  # of the last input row: the next request was sent after it
@@ -64,7 +56,7 @@ class Chain:
     @property
     def begun(self) -> bool:
         """Whether anything but the hidden part stands in the prompt."""
-        return len(self.steps) > 1 or bool(self.inputs)
+        return bool(self.steps or self.inputs)
 
     def stand_at(self, parent: Any) -> bool:
         """Go to the row that the next one hangs on; whether that was a step back.
@@ -75,18 +67,17 @@ class Chain:
         if place is None or place >= self.here:
             return False
         prompt, answer, inputs = self.steps[place >> STEP_BITS]
+        self.close()
         self._open(prompt, list(answer), inputs[: place & INPUTS_MASK])
-        counts = [counts_of(part, self.rows) for part in (*self.answer, *self.inputs)]
-        self.segments, self.thinking = (
-            sum([count for count, _, _ in counts]),
-            sum([thinking for _, thinking, _ in counts]),
-        )
+        for _, _, _, count, thinking, _ in PART.iter_unpack(b"".join(self.answer + self.inputs)):
+            self.segments += count
+            self.thinking += thinking
         return True
 
     def put(self, uuid: Any) -> None:
         """The row with this uuid stands here."""
         if uuid:
-            self.places[uuid] = self.here | len(self.inputs)
+            self.places[uuid] = self.place
 
     def pass_on(self, uuid: Any, parent: Any) -> None:
         """A row that adds nothing to the prompt: what hangs on it hangs on its parent."""
@@ -96,21 +87,15 @@ class Chain:
         elif uuid:
             self.places[uuid] = place
 
-    def hear(self, parts: Sequence[Part], segments: int, thinking: int, uuid: Any) -> None:
-        """One more row of the answer to the current request."""
-        self.answer += parts
-        self.segments += segments
-        self.thinking += thinking
-        if uuid:
-            self.places[uuid] = self.here | len(self.inputs)
-
-    def take(self, parts: Sequence[Part], segments: int, uuid: Any, stamp: Any) -> None:
+    def take(self, entry: Entry, segments: int) -> None:
         """Input behind the last answer."""
-        self.inputs += parts
+        row, inputs = entry[1], self.inputs
+        inputs += self.rows.parts((entry,), not inputs, segments, 0)
         self.segments += segments
-        if uuid:
-            self.places[uuid] = self.here | len(self.inputs)
-        self.stamp = stamp
+        self.place = place = self.here | len(inputs)
+        if row.uuid:
+            self.places[row.uuid] = place
+        self.stamp = row.timestamp
 
     def event(self, name: str) -> None:
         """Something that the next request has just behind it."""
@@ -119,20 +104,25 @@ class Chain:
 
     def request(self) -> Prompt:
         """A new request: its prompt is all that stands before it."""
-        prompt = DeferredPrompt(self.prompt, (*self.answer, *self.inputs), self.segments, self.thinking, self.rows)
+        self.close()
+        parts = b"".join(self.answer + self.inputs)
+        prompt = DeferredPrompt(self.prompt, parts, self.segments, self.thinking, self.rows)
         self._open(prompt, [], [])
         self.stamp = None
         return prompt
 
     def close(self) -> None:
         """No more of the current answer comes in. Its call is made while all that it is made of is at hand."""
-        if self.current is not None:
-            self.calls[self.current.id] = None if self.current.copied else self.current.close()
+        request = self.current
+        if request is not None:
+            self._hear(request)
+            self.calls[request.id] = None if request.copied else request.close(self.settings)
             self.current = None
 
     def restart(self) -> None:
         """Nothing of what stands before is sent any more (compaction, a new root)."""
-        self._open(self.steps[0][0], [], [])
+        self.close()
+        self._open(self.root, [], [])
 
     def keep(self, uuids: Iterable[Any]) -> None:
         """Rows that a compaction carried over: what hangs on them goes on from here. Their text is left out."""
@@ -141,17 +131,35 @@ class Chain:
 
     def clear_results(self, tool_ids: frozenset[str]) -> None:
         """Results of these tool calls were replaced by a short note; all prompts from here on have the note."""
+        if self.current is not None:
+            self._hear(self.current)
         self.prompt = prompt_of(tuple(_cleared(segment, tool_ids) for segment in self.prompt.segments()))
-        self.answer = [_cleared(segment, tool_ids) for segment in self.rows.cut(self.answer)]
-        self.inputs = [_cleared(segment, tool_ids) for segment in self.rows.cut(self.inputs)]
-        self.steps[-1] = (self.prompt, self.answer, self.inputs)
+        self.answer = self._without(self.answer, tool_ids)
+        self.inputs = self._without(self.inputs, tool_ids)
+        self.place = self.here | len(self.inputs)
+        if not self.steps:
+            self.root = self.prompt
+
+    def _without(self, parts: list[Part], tool_ids: frozenset[str]) -> list[Part]:
+        return [self.rows.part_of(_cleared(segment, tool_ids)) for segment in self.rows.cut(b"".join(parts))]
+
+    def _hear(self, request: Request) -> None:
+        """Rows of the answer that came in since it was last looked at. They were only collected: each is one of many,
+        and nothing asks for the answer before it is complete."""
+        for entries in request.heard():
+            opens = not request.read
+            count, thinking = request.add(entries)
+            self.answer += self.rows.parts(entries, opens, count, thinking)
+            self.segments += count
+            self.thinking += thinking
 
     def _open(self, prompt: Prompt, answer: list[Part], inputs: list[Part]) -> None:
-        self.close()
+        """The open step is complete, and the next one starts with this."""
+        self.steps.append((self.prompt, self.answer, self.inputs))
         self.prompt, self.answer, self.inputs = prompt, answer, inputs
         self.segments = self.thinking = 0
-        self.steps.append((prompt, answer, inputs))
         self.here += 1 << STEP_BITS
+        self.place = self.here | len(inputs)
 
 
 def _cleared(segment: Segment, tool_ids: frozenset[str]) -> Segment:

@@ -5,20 +5,22 @@ its rows stand in the file and reads them again when a break has to be explained
 input, a compressed file) is cut at once.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct
 from typing import Any
 
 from hitledger.errors import HitledgerError
 from hitledger.logs.claude_code.blocks import cut, reminder
-from hitledger.logs.files import row_value
+from hitledger.logs.claude_code.row import Entry
+from hitledger.logs.claude_code.whole import whole_row
+from hitledger.logs.files import MAX_ROW_BYTES
 from hitledger.types import Kind, Prompt, Segment
 
-Piece = int  # a row of the file whose content stands in a prompt: its place among those that `Rows` remembers
-Part = Piece | Segment
-PLACE = Struct("<QQLLL?")  # number of the row from 1, its first byte, its size, segments, thinking, opens a message
+Part = bytes  # a piece of a prompt, packed: a large tree has 170,000 of them
+# Number of the first row from 1, its first byte, how many rows, segments, thinking segments, whether they open a
+# message. No rows: a segment that was cut already, and in the place of the first byte where it stands among those.
+PART = Struct("<QQLLL?")
 
 
 def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]:
@@ -32,94 +34,78 @@ def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]
 
 
 class Rows:
-    """A transcript that can be read again at any place. A large tree has 170,000 of them, so they are packed."""
+    """A transcript that can be read again at any place."""
 
-    __slots__ = ("name", "path", "places")
+    __slots__ = ("name", "path", "segments")
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path | None, name: str) -> None:
         self.path = path
         self.name = name
-        self.places = bytearray()
+        self.segments: list[Segment] = []  # those that were cut already
 
-    def parts(self, line: bytes, number: int, start: int, opens: bool, count: int, thinking: int) -> Sequence[Part]:
-        """What a row puts into the prompt, as the place where it stands."""
-        places = self.places
-        places += PLACE.pack(number, start, len(line), count, thinking, opens)
-        return (len(places) // PLACE.size - 1,)
+    def parts(self, entries: Sequence[Entry], opens: bool, count: int, thinking: int) -> list[Part]:
+        """What rows that follow each other put into the prompt: so many segments, thinking among them."""
+        number, _, _, start = entries[0]
+        return [PART.pack(number, start, len(entries), count, thinking, opens)]
 
-    def counts(self, piece: Piece) -> tuple[int, int, bool]:
-        """Segments of a row, thinking segments among them, and whether it opens a message."""
-        _, _, _, count, thinking, opens = PLACE.unpack_from(self.places, piece * PLACE.size)
-        return count, thinking, opens
+    def part_of(self, segment: Segment) -> Part:
+        """A segment as a part."""
+        self.segments.append(segment)
+        is_thinking = segment.kind is Kind.THINKING
+        return PART.pack(0, len(self.segments) - 1, 0, 1, is_thinking, segment.opens_message)
 
-    def cut(self, parts: Iterable[Part]) -> Iterator[Segment]:
-        """The parts as segments; a row is read again when it is asked for.
+    def cut(self, packed: bytes) -> Iterator[Segment]:
+        """Parts as segments; a row is read again when it is asked for.
 
         Raises HitledgerError where the file is not what it was.
         """
+        if self.path is None:
+            yield from (self.segments[place] for _, place, _, _, _, _ in PART.iter_unpack(packed))
+            return
         try:
             with self.path.open("rb") as stream:
-                for part in parts:
-                    if isinstance(part, Segment):
-                        yield part
+                for number, place, rows, _, _, opens in PART.iter_unpack(packed):
+                    if not rows:
+                        yield self.segments[place]
                         continue
-                    number, start, size, _, _, opens = PLACE.unpack_from(self.places, part * PLACE.size)
-                    stream.seek(start)
-                    yield from segments_of_row(_read_again(stream.read(size)), number, opens)
+                    stream.seek(place)
+                    for row in range(rows):
+                        line = stream.readline(MAX_ROW_BYTES + 1)
+                        yield from segments_of_row(whole_row(line), number + row, opens and not row)
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise HitledgerError(f"{self.name}: changed while it was read: run again") from error
 
 
-def _read_again(line: bytes) -> Any:
-    """The whole row. A number beyond what a float holds was passed over, and is now what Python makes of it."""
-    try:
-        return row_value(line)
-    except ValueError:
-        return json.loads(line)
-
-
-class RowsAtOnce:
+class RowsAtOnce(Rows):
     """A transcript that can be read only once: its rows are cut as they come."""
 
-    def parts(self, line: bytes, number: int, start: int, opens: bool, count: int, thinking: int) -> Sequence[Part]:
-        """What a row puts into the prompt."""
-        return segments_of_row(row_value(line), number, opens)
+    __slots__ = ()
 
-    def counts(self, piece: Piece) -> tuple[int, int, bool]:
-        """Nothing is kept as a place."""
-        return 0, 0, False
-
-    def cut(self, parts: Iterable[Part]) -> Iterator[Segment]:
-        """The parts, which are segments."""
-        yield from (part for part in parts if isinstance(part, Segment))
-
-
-def counts_of(part: Part, rows: Rows | RowsAtOnce) -> tuple[int, int, bool]:
-    """Segments of a part, thinking segments among them, and whether it opens a message."""
-    if isinstance(part, Segment):
-        return 1, int(part.kind is Kind.THINKING), part.opens_message
-    return rows.counts(part)
+    def parts(self, entries: Sequence[Entry], opens: bool, count: int, thinking: int) -> list[Part]:
+        """What the rows put into the prompt."""
+        found = []
+        for index, (number, _, line, _) in enumerate(entries):
+            segments = segments_of_row(whole_row(line), number, opens and not index)
+            found += [self.part_of(segment) for segment in segments]
+        return found
 
 
 class DeferredPrompt(Prompt):
-    """A prompt that extends another by parts which are cut on first use of `own`."""
+    """A prompt that extends another by parts, packed one behind the other, which are cut on first use of `own`."""
 
     __slots__ = ("_own", "_parts", "_rows", "_thinking")
 
     _own: tuple[Segment, ...] | None
-    _parts: tuple[Part, ...]
-    _thinking: int
-    _rows: Rows | RowsAtOnce
 
-    __setattr__ = object.__setattr__  # a large tree has 40,000 of them, and a frozen dataclass's own way is dear
+    # A large tree has 40,000 of them, and a frozen dataclass's own way is dear: both have to be replaced for that.
+    __setattr__ = object.__setattr__
+    __delattr__ = object.__delattr__
 
-    def __init__(
-        self, base: Prompt, parts: tuple[Part, ...], segments: int, thinking: int, rows: Rows | RowsAtOnce
-    ) -> None:
+    def __init__(self, base: Prompt, parts: bytes, segments: int, thinking: int, rows: Rows) -> None:
         self.base = base  # type: ignore[misc]
         self.length = base.length + segments  # type: ignore[misc]
-        self._thinking = thinking
         self._parts = parts
+        self._thinking = thinking
         self._rows = rows
         self._own = None
 
@@ -141,8 +127,8 @@ class DeferredPrompt(Prompt):
     def last_message(self) -> tuple[int, bool]:
         """How many of the own segments belong to the last message, known without cutting them."""
         count = 0
-        for part in reversed(self._parts):
-            added, _, opens = counts_of(part, self._rows)
+        for place in range(len(self._parts) - PART.size, -1, -PART.size):
+            _, _, _, added, _, opens = PART.unpack_from(self._parts, place)
             count += added
             if opens and added:
                 return count, True

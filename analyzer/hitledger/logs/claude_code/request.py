@@ -1,136 +1,150 @@
 """One request as its rows come in, and the call that it becomes."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
-from pathlib import PurePath
-from sys import intern
 from typing import Any
 
-import msgspec
-import orjson
+from msgspec import UNSET
 from msgspec.structs import replace
 
-from hitledger.logs.claude_code.blocks import chars_of
-from hitledger.logs.claude_code.row import Message, Row
-from hitledger.logs.files import row_value
-from hitledger.providers import provider_of
+from hitledger.logs.claude_code.blocks import THINKING, chars_of
+from hitledger.logs.claude_code.figures import Figures, OtherFigures, usage_of
+from hitledger.logs.claude_code.row import Entry
+from hitledger.logs.claude_code.setting import Settings, provider_by
+from hitledger.logs.claude_code.whole import whole_row
 from hitledger.segments import Api
-from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Usage
-from hitledger.usage import read_usage, served_tier
+from hitledger.types import Call, Evidence, Place, Prompt, Usage
 
+# An attribute of an enumeration is found slowly, and a plain string is hashed faster.
+RECONSTRUCTED, MESSAGES = Evidence.RECONSTRUCTED, Api.MESSAGES.value
 CHARS_PER_TOKEN = 4
 # Some versions (2.1.9 to 2.1.25 always, others now and then) log the count of the stream's first event, 1 to 9 tokens.
 PLACEHOLDER_MAX = 50
 PLACEHOLDER_SHARE = 0.2  # less than this share of what the content comes to is no count of it
-BEDROCK_ID, VERTEX_ID = "msg_bdrk_", "msg_vrtx_"
-PURPOSES = {
-    "compact": "compaction",
-    "prompt_suggestion": "suggestion",
-    "session_memory": "memory",
-    "extract_memories": "memory",
-    "side_question": "side_question",
-}
-AGENT_PURPOSE = re.compile(r"a([a-z_]+)-")
+NO_USAGE = ("no_usage",)
+START_ESTIMATED = ("start_estimated",)
 
 
-class Request(msgspec.Struct, eq=False):
+class Request:
     """Rows with one (message.id, requestId): the prompt in front of them and what they add up to."""
 
-    file: str
-    id: str
-    first: Row
-    message: Any  # its id
-    number: int  # of its first row
-    prompt: Prompt
-    agent: str
-    parent_agent: str
-    started: Any  # timestamp of the last input before it, else of its first row
-    events: tuple[str, ...]
-    evidence: Evidence
-    ended: Any = None
-    usage: Mapping[str, Any] | None = None  # of the row with the most output tokens
-    output: int = -1
-    lines: list[bytes] = []  # rows of the answer
-    estimated: int | None = None  # output tokens by what was written, where the log has only a placeholder
-    copied: bool = False  # another file has this call already
-    reason: str | None = None
-    notes: list[str] = []
+    __slots__ = (
+        *("copied", "events", "evidence", "figures", "first", "id", "line", "message", "number", "output"),
+        *("parent_agent", "prompt", "read", "reason", "request", "rows", "started"),
+    )
 
-    def add(self, row: Row, message: Message, line: bytes) -> None:
-        """One more row of the answer. The prompt figures are the same on all of them, the output grows."""
-        self.ended = row.timestamp
-        self.lines.append(line)
-        usage = message.usage
-        if type(usage) is dict:
-            output = usage.get("output_tokens")
-            if type(output) is not int:
-                output = 0
-            if output >= self.output:
-                self.usage, self.output = usage, output
-        if message.diagnostics is not None:
-            self.reason = miss_reason(message.diagnostics) or self.reason
+    def __init__(
+        self, identifier: str, entry: Entry, prompt: Prompt, started: Any, parent: str, events: tuple[str, ...]
+    ) -> None:
+        self.number, row, _, _ = entry  # its first row
+        message: Any = row.message
+        self.id = identifier
+        self.first = row
+        self.message, self.request = message.id, row.requestId
+        self.evidence, self.prompt = RECONSTRUCTED, prompt
+        if message.content is UNSET:
+            self.evidence, self.prompt = Evidence.USAGE_ONLY, Prompt(())
+        self.started = started  # timestamp of the last input before it, else of its first row
+        self.parent_agent = parent
+        self.events = events
+        self.copied = False  # another file has this call already
+        self.rows: list[Entry] = []
+        self.read = 0  # how many of the rows have been looked at
+        self.figures: Figures | OtherFigures | None = None  # of the row with the most output tokens
+        self.output = -1
+        self.line = b""  # of that row
+        self.reason: str | None = None
 
-    def close(self) -> Call:
-        """The answer is complete: the call that these rows are.
+    def heard(self) -> Sequence[Sequence[Entry]]:
+        """Rows that were not looked at yet: nearly always they follow each other, and are taken at once then."""
+        rows = self.rows[self.read :] if self.read else self.rows
+        if len(rows) > 1:
+            content = rows[0][1].message.content  # type: ignore[union-attr]
+            if rows[-1][0] - rows[0][0] >= len(rows) or not content or type(content) is not list:
+                return [(entry,) for entry in rows]
+        return (rows,) if rows else ()
 
-        Where its count is too small to be one, the output is estimated from what was written.
+    def add(self, entries: Sequence[Entry]) -> tuple[int, int]:
+        """More rows of the answer. The prompt figures are the same on all of them, the output grows.
+
+        Returns how many segments their content comes to, and how many of those are thinking.
         """
-        if 0 <= self.output <= PLACEHOLDER_MAX:
-            chars = sum([chars_of(_content(line)) for line in self.lines])
-            if self.output < chars / CHARS_PER_TOKEN * PLACEHOLDER_SHARE:
-                self.estimated = round(chars / CHARS_PER_TOKEN)
-        usage = self._usage()
-        notes = self.notes
-        started, ended = instant(self.started), instant(self.ended)
+        count = thinking = 0
+        most = self.output
+        for _, row, line, _ in entries:
+            message: Any = row.message
+            content, figures = message.content, message.usage
+            if type(content) is list:
+                count += len(content)
+                for block in content:
+                    if block.type in THINKING:
+                        thinking += 1
+            elif type(content) is str:
+                count += 1
+            if figures is not None and figures.output_tokens >= most:
+                most = figures.output_tokens
+                self.figures, self.line = figures, line
+            if message.diagnostics is not None:
+                self.reason = miss_reason(message.diagnostics) or self.reason
+        self.output = most
+        self.read += len(entries)
+        return count, thinking
+
+    def close(self, settings: Settings) -> Call:
+        """The answer is complete: the call that these rows are."""
+        usage, notes = self._usage()
+        started, ended = instant(self.started), instant(self.rows[-1][1].timestamp)
         if started is not None:
-            notes.append("start_estimated")
-        raw, first = self.usage or {}, self.first
-        model = intern(str(first.message.model or "")) if first.message is not None else ""
-        return Call(
+            notes += START_ESTIMATED
+            if ended is not None and ended < started:
+                started = ended
+        first = self.first
+        setting = settings.of(first, self.figures)
+        call = Call(
             self.id,
-            intern(str(first.sessionId or PurePath(self.file).stem)),
-            self.agent,
-            Place(self.file, self.number),
-            _provider(self.id, model),
-            model,
+            setting.session,
+            settings.agent,
+            Place(settings.file, self.number),
+            provider_by(self.id, setting),
+            setting.model,
             self.evidence,
             self.prompt,
-            Api.MESSAGES.value,  # plain: what it is looked up by is hashed faster
-            started_at=started if started is None or ended is None or started <= ended else ended,
+            MESSAGES,
+            started_at=started,
             ended_at=ended,
             usage=usage,
-            parameters=_parameters(first.effort, raw.get("speed")),
-            logged_cost=_money(first.costUSD),
-            provider_reason=self.reason,
+            parameters=setting.parameters,
             events=self.events,
-            purpose=_purpose(self.agent),
+            purpose=settings.purpose,
             parent_agent=self.parent_agent,
-            project=_last_part(first.cwd) if type(first.cwd) is str else "",
-            tier=_tier(raw),
-            notes=tuple(notes),
+            project=setting.project,
+            tier=setting.tier,
+            notes=notes,
         )
+        if (
+            first.costUSD is None and self.reason is None
+        ):  # with these two among its arguments a call takes twice as long
+            return call
+        return replace(call, logged_cost=_money(first.costUSD), provider_reason=self.reason)
 
-    def _usage(self) -> Usage | None:
-        if self.usage is None:
-            self.notes.append("no_usage")
-            return None
-        usage, notes = read_usage(self.usage)
-        self.notes.extend(notes)
+    def _usage(self) -> tuple[Usage | None, tuple[str, ...]]:
+        """The usage that counts, and notes on it."""
+        if self.figures is None:
+            return None, NO_USAGE
+        usage, notes = usage_of(self.figures, self.line)
         if usage is None or not usage.input_tokens:  # no prompt is empty: zeros are a count that was never made
-            self.notes.append("no_usage")
-            return None
-        if self.estimated is not None and usage.output_tokens is not None:
-            self.notes.append("output_estimated")
-            return replace(usage, output_tokens=self.estimated, output_estimated=True)
-        return usage
+            return None, notes + NO_USAGE
+        if self.output <= PLACEHOLDER_MAX and usage.output_tokens is not None:
+            written = sum([chars_of(_content(line)) for _, _, line, _ in self.rows]) / CHARS_PER_TOKEN
+            if self.output < written * PLACEHOLDER_SHARE:
+                estimated = replace(usage, output_tokens=round(written), output_estimated=True)
+                return estimated, (*notes, "output_estimated")
+        return usage, notes
 
 
 def _content(line: bytes) -> Any:
-    row: Any = row_value(line)
-    return row["message"].get("content")
+    return whole_row(line)["message"].get("content")
 
 
 def instant(stamp: Any) -> datetime | None:
@@ -154,49 +168,3 @@ def miss_reason(diagnostics: Any) -> str | None:
 def _money(cost: Any) -> Decimal | None:
     """The cost that versions before 1.0.9 logged, in USD."""
     return Decimal(str(cost)) if type(cost) in (int, float) and cost > 0 else None
-
-
-@lru_cache(maxsize=64)
-def _named(model: str) -> str:
-    return provider_of(model)
-
-
-def _provider(identifier: str, model: str) -> str:
-    if identifier.startswith(BEDROCK_ID):
-        return "bedrock"
-    if identifier.startswith(VERTEX_ID):
-        return "vertex"
-    return _named(model)
-
-
-def _tier(usage: Mapping[str, Any]) -> str:
-    """What was served beside the standard. Nearly all rows say only that it was the standard."""
-    if usage.get("service_tier") == "standard" and usage.get("speed") in (None, "standard"):
-        geo = usage.get("inference_geo")
-        if geo is None or geo == "not_available":
-            return ""
-    return served_tier(usage)
-
-
-def _parameters(effort: Any, speed: Any) -> tuple[Parameter, ...]:
-    if effort is None and speed is None:
-        return ()
-    found = []
-    if isinstance(effort, str):
-        found.append(Parameter("effort", "effort", orjson.dumps(effort).decode()))
-    if isinstance(speed, str) and speed != "standard":  # standard is what a request without the field gets
-        found.append(Parameter("speed", "message.usage.speed", orjson.dumps(speed).decode()))
-    return tuple(found)
-
-
-@lru_cache(maxsize=64)
-def _last_part(folder: str) -> str:
-    """The name of the working folder without the path to it, which is nobody's business."""
-    return re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
-
-
-@lru_cache(maxsize=64)
-def _purpose(agent: str) -> str:
-    """What a side call is for: its agent is named after it (`acompact-…`)."""
-    match = AGENT_PURPOSE.match(agent)
-    return PURPOSES.get(match[1], match[1]) if match else ""

@@ -5,10 +5,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hitledger.logs.claude_code.figures import Figures
+from hitledger.logs.claude_code.figures import Figures, other_figures
 from hitledger.logs.files import row_value
 
-Counts = TypeVar("Counts")  # what the usage is decoded to: figures, or a dict where it has other keys
+Counts = TypeVar("Counts")  # what the usage is decoded to
 
 
 class Block(msgspec.Struct, gc=False):
@@ -76,17 +76,22 @@ def row_of(line: bytes) -> Row[Any]:
         row = _decode(line)
         if not line.isascii():
             line.decode()  # of the fields that are passed over, this alone is not checked
-    except _UNTYPED:
+    except msgspec.ValidationError:
         return _unusual(line)
+    except _UNTYPED:
+        return _untyped(row_value(line))
     return row
 
 
 def _unusual(line: bytes) -> Row[Any]:
+    """A row whose fields, or those of its usage, have other types or names than usual."""
     try:
-        row = _decode_any_usage(line)
+        row: Row[Any] = _decode_any_usage(line)
         line.decode()
     except _UNTYPED:
         return _untyped(row_value(line))
+    if row.message is not None and row.message.usage is not None:
+        row.message.usage = other_figures(row.message.usage)
     return row
 
 
@@ -98,6 +103,8 @@ def _untyped(data: Any) -> Row[Any]:
     if type(fields.get("message")) is dict:
         message = fields["message"]
         fields["message"] = Message(**{name: message[name] for name in Message.__struct_fields__ if name in message})
+        usage = message.get("usage")
+        fields["message"].usage = other_figures(usage) if type(usage) is dict else None
         if type(message.get("content")) is list:
             fields["message"].content = [
                 Block(block.get("type") if type(block) is dict else None) for block in message["content"]

@@ -1,19 +1,18 @@
 """One transcript file, row by row: which agent a row belongs to and what it means for the calls."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
 
-from hitledger.logs.claude_code.blocks import tally_of
 from hitledger.logs.claude_code.chain import Chain
 from hitledger.logs.claude_code.deferred import Rows, RowsAtOnce
 from hitledger.logs.claude_code.request import Request
-from hitledger.logs.claude_code.row import Message, Row, ToolResult, row_of
+from hitledger.logs.claude_code.row import Entry, Message, Row, ToolResult, row_of
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
-from hitledger.types import Call, Evidence, Prompt
+from hitledger.types import Call
 
 MAIN = "main"
 SYNTHETIC = "<synthetic>"
@@ -37,48 +36,53 @@ class Transcript:
         self.ledger = ledger
         self.counted = counted
         self.started_by = started_by
-        self.held = Rows(file.path, file.name) if file.path is not None and file.is_plain() else RowsAtOnce()
-        self.chains: dict[str, Chain] = {}
+        self.held = Rows(file.path, file.name) if file.is_plain() else RowsAtOnce(None, file.name)
         self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
         self.made: dict[str, Call | None] = {}  # by id, in the order of their first rows
         self.copies: set[str] = set()  # ids of calls that another file has
-        self.kinds: Counter[str] = Counter()  # rows that are no call; they reach the ledger when all rows are read
+        self.main = Chain(MAIN, "", self.held, self.made)
+        self.chains = {MAIN: self.main}
+        # Rows that are no call; they reach the ledger when all rows are read. A Counter takes three times as long.
+        self.kinds: defaultdict[str, int] = defaultdict(int)
 
     def calls(self) -> Iterator[Call]:
         """The calls of the file in the order of their first rows."""
         kinds, assistant, user = self.kinds, self._assistant, self._user
-        for number, row, line in self.file.decoded(self.ledger, row_of):
+        for entry in self.file.decoded(self.ledger, row_of):
+            row = entry[1]
             try:
                 kind = row.type
                 if kind == "assistant":
-                    kinds[assistant(number, row, line)] += 1
+                    kinds[assistant(entry, row)] += 1
                 elif kind == "user":
-                    kinds[user(number, row, line)] += 1
+                    kinds[user(entry, row)] += 1
                 else:
-                    kinds[self._other(number, row, line)] += 1
+                    kinds[self._other(entry, row)] += 1
             except UNEXPECTED as error:
-                self.ledger.skip(number, f"unexpected content: {type(error).__name__}: {error}"[:200])
+                self.ledger.skip(entry[0], f"unexpected content: {type(error).__name__}: {error}"[:200])
         self.ledger.calls += kinds.pop(NEW_CALL, 0)
         for kind, count in kinds.items():
             self.ledger.known(kind, count)
         for chain in self.chains.values():
             chain.close()
+        noted: defaultdict[tuple[str, ...], int] = defaultdict(int)
         for call in self.made.values():
             if call is not None:
-                for note in call.notes:
-                    self.ledger.note(note)
-                yield call
+                noted[call.notes] += 1
+        for notes, count in noted.items():
+            for note in notes:
+                self.ledger.note(note, count)
+        yield from filter(None, self.made.values())
 
-    def _chain(self, row: Row) -> Chain:
-        name = row.agentId
-        if name is None:
-            name = self._inline_agent(row) if row.isSidechain else MAIN
+    def _agent(self, row: Row[Any]) -> Chain:
+        """The chain of a row that is not the main agent's."""
+        name = self._inline_agent(row) if row.agentId is None else row.agentId
         chain = self.chains.get(name)
         if chain is None:
-            chain = self.chains[name] = Chain(str(name), "" if name == MAIN else MAIN, self.held, self.made)
+            chain = self.chains[name] = Chain(str(name), MAIN, self.held, self.made)
         return chain
 
-    def _inline_agent(self, row: Row) -> str:
+    def _inline_agent(self, row: Row[Any]) -> str:
         """Old versions wrote the rows of agents into the main file; each tree of such rows is an agent."""
         uuid = row.uuid or None
         name = self.agent_of_row.get(row.parentUuid or "") or f"sidechain-{str(uuid)[:8]}"
@@ -86,42 +90,42 @@ class Transcript:
             self.agent_of_row[uuid] = name
         return name
 
-    def _assistant(self, number: int, row: Row, line: bytes) -> str:
+    def _assistant(self, entry: Entry, row: Row[Any]) -> str:
         """A row of an answer. Returns what it counts for."""
         message, uuid = row.message, row.uuid
         if type(message) is not Message:
             raise AttributeError(NO_MESSAGE)
-        chain = self._chain(row)
-        again = uuid in chain.places  # a row that was written once more
-        request = chain.current
-        if request is None or message.id != request.message or row.requestId != request.first.requestId:
-            kind, opens = self._first(chain, number, row, message), True
+        chain = self.main if row.agentId is None and not row.isSidechain else self._agent(row)
+        places, request = chain.places, chain.current
+        again = uuid in places  # a row that was written once more
+        if request is None or message.id != request.message or row.requestId != request.request:
+            kind = self._first(chain, entry, row, message)
             request = chain.current
             if request is None or request.first is not row:
                 return kind
         else:
-            kind, opens = COPIED_CALL if request.copied else SAME_CALL, False
+            kind = COPIED_CALL if request.copied else SAME_CALL
             if again:
                 return kind
-        count, thinking = tally_of(message.content)
-        parts = self.held.parts(line, number, self.ledger.bytes_read - len(line), opens, count, thinking)
-        chain.hear(parts, count, thinking, uuid)
-        request.add(row, message, line)
+        if uuid:
+            places[uuid] = chain.place
+        request.rows.append(entry)
         return kind
 
-    def _first(self, chain: Chain, number: int, row: Row, message: Message) -> str:
+    def _first(self, chain: Chain, entry: Entry, row: Row[Any], message: Message[Any]) -> str:
         """The first row of an answer: from here on the prompt of its request stands. Returns what the row counts for."""
         if message.model == SYNTHETIC or row.isApiErrorMessage:
             chain.pass_on(row.uuid, row.parentUuid)
             return "api error"
-        key = f"{message.id or row.uuid or number}/{row.requestId or ''}"
+        key = f"{message.id or row.uuid or entry[0]}/{row.requestId or ''}"
         if key in self.made:  # written once more, or after the next request
             return COPIED_CALL if key in self.copies else SAME_CALL
         if row.version != chain.version:
             self._note_restart(chain, row.version)
         chain.stand_at(row.parentUuid)
+        parent = "" if chain is self.main else self.started_by.get(chain.name, MAIN)
         started, prompt = chain.stamp or row.timestamp, chain.request()
-        request = chain.current = self._request(chain, key, number, row, message, started, prompt)
+        request = chain.current = Request(key, entry, prompt, started, parent, tuple(chain.events))
         self.made[key] = None
         if key in self.counted:
             request.copied = True
@@ -132,38 +136,25 @@ class Transcript:
         self.counted.add(key)
         return NEW_CALL
 
-    def _request(
-        self, chain: Chain, key: str, number: int, row: Row, message: Message, started: Any, prompt: Prompt
-    ) -> Request:
-        parent = self.started_by.get(chain.name, MAIN) if chain.name != MAIN else ""
-        held, events = message.content is not UNSET, tuple(chain.events)
-        evidence = Evidence.RECONSTRUCTED if held else Evidence.USAGE_ONLY
-        prompt = prompt if held else Prompt(())
-        return Request(
-            self.file.name, key, row, message.id, number, prompt, chain.name, parent, started, events, evidence
-        )
-
-    def _user(self, number: int, row: Row, line: bytes) -> str:
+    def _user(self, entry: Entry, row: Row[Any]) -> str:
         """A message to the model: something a person said, or the results of tools. Returns the kind of row."""
-        message, uuid = row.message, row.uuid
+        message = row.message
         if type(message) is not Message:
             raise AttributeError(NO_MESSAGE)
-        content, chain = message.content, self._chain(row)
-        if uuid in chain.places:
+        chain = self.main if row.agentId is None and not row.isSidechain else self._agent(row)
+        if row.uuid in chain.places:
             return "same row"
-        stepped_back = chain.stand_at(row.parentUuid)
+        content, stepped_back = message.content, chain.stand_at(row.parentUuid)
         if type(content) is list and content and content[0].type == "tool_result":
             result = row.toolUseResult
             if type(result) is ToolResult and result.agentId is not None:
                 self.started_by[str(result.agentId)] = chain.name
         elif not row.isCompactSummary:
             self._said(chain, content, row, stepped_back)
-        count = len(content) if type(content) is list else int(type(content) is str)
-        parts = self.held.parts(line, number, self.ledger.bytes_read - len(line), not chain.inputs, count, 0)
-        chain.take(parts, count, uuid, row.timestamp)
+        chain.take(entry, len(content) if type(content) is list else int(type(content) is str))
         return "user"
 
-    def _said(self, chain: Chain, content: Any, row: Row, stepped_back: bool) -> None:
+    def _said(self, chain: Chain, content: Any, row: Row[Any], stepped_back: bool) -> None:
         """Events of a message that is no tool result."""
         if row.version != chain.version:
             self._note_restart(chain, row.version)
@@ -184,15 +175,15 @@ class Transcript:
             chain.event("resume")
         chain.version = version
 
-    def _other(self, number: int, row: Row, line: bytes) -> str:
+    def _other(self, entry: Entry, row: Row[Any]) -> str:
         """A row that is no message. Returns its kind."""
         kind = row.type
         if kind is None and row.message is not None:
-            return self._assistant(number, row, line)
+            return self._assistant(entry, row)
         name = str(kind)[:MAX_KIND] if kind else "no type"
         if row.uuid is UNSET:
             return name
-        chain = self._chain(row)
+        chain = self.main if row.agentId is None and not row.isSidechain else self._agent(row)
         if kind == "system":
             return f"{name}/{self._system(chain, row)}"
         detail = row.data if kind == "progress" else row.attachment
@@ -204,14 +195,12 @@ class Transcript:
             chain.event("resume")
         if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:
             chain.stand_at(row.parentUuid)
-            start = self.ledger.bytes_read - len(line)
-            parts = self.held.parts(line, number, start, not chain.inputs, 1, 0)
-            chain.take(parts, 1, row.uuid, row.timestamp)
+            chain.take(entry, 1)
         else:
             chain.pass_on(row.uuid, row.parentUuid)
         return name
 
-    def _system(self, chain: Chain, row: Row) -> str:
+    def _system(self, chain: Chain, row: Row[Any]) -> str:
         """What the program notes of itself; two kinds say that the prompt changed. Returns the kind."""
         kind = str(row.subtype)[:MAX_KIND]
         if kind == "compact_boundary":
