@@ -8,7 +8,7 @@ import pytest
 
 from hitledger.prices import PriceBook
 from hitledger.prices.book import shipped_rows
-from hitledger.prices.rowfile import PriceFileError
+from hitledger.prices.rowfile import PriceFileError, refuse_overlaps
 from price_figures import NOON, at, million
 
 
@@ -305,4 +305,5 @@ def test_every_shipped_row_names_source_and_day() -> None:
         row.scope for group in (rows.prices, rows.modifiers, rows.writes, rows.windows, rows.storage) for row in group
     ]
     assert len(scopes) > 40
+    refuse_overlaps(rows)
     assert all(scope.source and scope.checked <= date(2026, 11, 29) for scope in scopes)

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from hitledger.billing import CostSource
-from hitledger.prices.rowfile import parse_price_file
+from hitledger.prices.rowfile import parse_price_file, refuse_overlaps
 from hitledger.prices.rows import PriceFile
 
 TEXT = (Path(__file__).parent.parent / "docs" / "prices.md").read_text()
@@ -14,6 +14,7 @@ EXAMPLE = re.search(r"```toml\n(.*?)```", TEXT, re.DOTALL).group(1)  # type: ign
 
 def test_the_example_is_read_and_has_every_kind_of_row() -> None:
     rows = parse_price_file(EXAMPLE, "docs/prices.md", own=True)
+    refuse_overlaps(rows)
     kinds = [name for name in PriceFile.__struct_fields__ if name != "name"]
     assert all(len(getattr(rows, kind)) == 1 for kind in kinds)
     assert len(kinds) == len(tomllib.loads(EXAMPLE)) - 1

@@ -24,7 +24,7 @@ from hitledger.prices.working import Working
 
 @cache
 def shipped_rows() -> PriceFile:
-    """`overrides.toml` of this package."""
+    """`overrides.toml` of this package. That its rows do not overlap is tested, not looked at in every audit."""
     text = Path(__file__).with_name("overrides.toml").read_text("utf-8")
     return parse_price_file(text, "overrides.toml", own=False)
 

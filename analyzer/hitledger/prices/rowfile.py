@@ -31,6 +31,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 CLASSES: tuple[str, ...] = ("input", "cache_read", "output")
 KINDS: Mapping[type, str] = {date: "day like 2026-10-07", int: "whole number", str: "text"}
 LIFETIME = re.compile(r"[1-9]\d{0,3}[mh]")
+CLOCK = re.compile(r"(2[0-3]|[01]?\d):([0-5]?\d)")
 MIDNIGHT = "24:00"
 EVIDENCE = ("official", "third-party", "inferred", "remembered")
 
@@ -120,12 +121,14 @@ class Fields:
 
 
 def read_price_file(path: Path) -> PriceFile:
-    """The user's file. Raises PriceFileError."""
+    """The user's file. Raises PriceFileError, also for rows that say two things of the same call."""
     try:
         text = text_of(path, MAX_BYTES)
     except ValueError as error:
         raise PriceFileError(f"{path}: {error}") from error
-    return parse_price_file(text, str(path), own=True)
+    found = parse_price_file(text, str(path), own=True)
+    refuse_overlaps(found)
+    return found
 
 
 def parse_price_file(text: str, name: str, *, own: bool) -> PriceFile:
@@ -157,7 +160,6 @@ def parse_price_file(text: str, name: str, *, own: bool) -> PriceFile:
     )
     if table:
         raise PriceFileError(f"{name}: wrong table {next(iter(table))!r}")
-    _refuse_overlaps(found)
     return found
 
 
@@ -226,7 +228,12 @@ def _hours(fields: Fields, span: str) -> tuple[time, time]:
 
 def _clock(text: str) -> time:
     """A time like 01:00, in UTC; 24:00 is the end of the day. Raises ValueError."""
-    return time.max if text == MIDNIGHT else datetime.strptime(text, "%H:%M").time()
+    if text == MIDNIGHT:
+        return time.max
+    found = CLOCK.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    return time(int(found[1]), int(found[2]))
 
 
 def _holidays(fields: Fields) -> HolidayRow:
@@ -238,7 +245,8 @@ def _holidays(fields: Fields) -> HolidayRow:
     )
 
 
-def _refuse_overlaps(file: PriceFile) -> None:
+def refuse_overlaps(file: PriceFile) -> None:
+    """Raises PriceFileError for two rows that say different things of the same call, and for holidays named twice."""
     for earlier, later in overlaps(file):
         raise PriceFileError(f"{later.where}: overlaps {earlier.where.rpartition(': ')[2]}")
     names = [row.name for row in file.holidays]
