@@ -7,7 +7,7 @@ from hitledger.causes.spans import similarity
 from hitledger.types import Call, Evidence, Kind, Segment, Tier
 
 LONG_TEXT = 40  # characters; a shorter text stands in many conversations by chance
-SUMMARY = re.compile(r"\bsummar(?:y|ies|i[sz]ed?)\b|\bcontinued from\b|\bcompact(?:ed|ion)\b", re.IGNORECASE)
+SUMMARY = r"(?i)\bsummar(?:y|ies|i[sz]ed?)\b|\bcontinued from\b|\bcompact(?:ed|ion)\b"  # compiled when first asked
 SUMMARY_WITHIN = 400  # characters of the first message, where a summary says that it is one
 SAME_TEXT = 0.5  # share of lines or words from which on two texts are one text, edited
 
@@ -49,7 +49,7 @@ def goes_on(earlier: Call, later: Call) -> bool:
     if not old or not new:
         return True
     first = new[0].text or ""
-    if SUMMARY.search(first[:SUMMARY_WITHIN]):
+    if re.search(SUMMARY, first[:SUMMARY_WITHIN]):
         return True
     generated = (earlier.generated_text or "").strip()
     if len(generated) >= LONG_TEXT and generated in _texts(later):

@@ -1,6 +1,7 @@
 """Who serves a call: by the host it was sent to, else by the name of the model."""
 
 import re
+from functools import lru_cache
 
 _HOSTS: tuple[tuple[str, str], ...] = (
     ("bedrock", "bedrock"),
@@ -28,23 +29,20 @@ _HOSTS: tuple[tuple[str, str], ...] = (
     ("together", "together"),
     ("cohere", "cohere"),
 )
-_MODELS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), provider)
-    for pattern, provider in (
-        (r"^((us|eu|apac|global|jp|au)\.)?(anthropic|amazon|meta|mistral|cohere|deepseek|openai|qwen)\.", "bedrock"),
-        (r"claude", "anthropic"),
-        (r"^(openai/)?(gpt-oss)", ""),
-        (r"^(openai/)?(gpt-|o[1345](-|$)|chatgpt-|codex-|computer-use)", "openai"),
-        (r"^(google/|gemini/|models/)?gemini", "google"),
-        (r"^(deepseek/)?deepseek-(chat|reasoner|v\d)", "deepseek"),
-        (r"^(xai/|x-ai/)?grok", "xai"),
-        (r"^(moonshotai?/)?(kimi|moonshot)", "moonshot"),
-        (r"^(qwen-(max|plus|turbo|flash)|qwen3-(max|coder-plus|coder-flash)|qwq-plus)", "alibaba"),
-        (r"^(z-?ai/|zai-org/)?glm-", "zai"),
-        (r"^(minimax/)?minimax", "minimax"),
-        (r"^(mistral|ministral|magistral|codestral|devstral|pixtral)", "mistral"),
-        (r"^accounts/fireworks/", "fireworks"),
-    )
+_MODELS: tuple[tuple[str, str], ...] = (
+    (r"^((us|eu|apac|global|jp|au)\.)?(anthropic|amazon|meta|mistral|cohere|deepseek|openai|qwen)\.", "bedrock"),
+    (r"claude", "anthropic"),
+    (r"^(openai/)?(gpt-oss)", ""),
+    (r"^(openai/)?(gpt-|o[1345](-|$)|chatgpt-|codex-|computer-use)", "openai"),
+    (r"^(google/|gemini/|models/)?gemini", "google"),
+    (r"^(deepseek/)?deepseek-(chat|reasoner|v\d)", "deepseek"),
+    (r"^(xai/|x-ai/)?grok", "xai"),
+    (r"^(moonshotai?/)?(kimi|moonshot)", "moonshot"),
+    (r"^(qwen-(max|plus|turbo|flash)|qwen3-(max|coder-plus|coder-flash)|qwq-plus)", "alibaba"),
+    (r"^(z-?ai/|zai-org/)?glm-", "zai"),
+    (r"^(minimax/)?minimax", "minimax"),
+    (r"^(mistral|ministral|magistral|codestral|devstral|pixtral)", "mistral"),
+    (r"^accounts/fireworks/", "fireworks"),
 )
 # Names that logs and SDKs give to providers, where a host or the first part of a model name is one of them.
 _NAMED = {
@@ -98,4 +96,10 @@ def provider_of(model: str, host: str = "") -> str:
     route = name.partition("/")[0]
     if route in _ROUTES:
         return _NAMED[route]
-    return next((provider for pattern, provider in _MODELS if pattern.search(name)), "")
+    return _by_model(name)
+
+
+@lru_cache(maxsize=64)
+def _by_model(name: str) -> str:
+    """Whose model it is; only the patterns up to the one that fits are compiled."""
+    return next((provider for pattern, provider in _MODELS if re.search(pattern, name)), "")

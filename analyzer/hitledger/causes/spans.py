@@ -7,26 +7,20 @@ from hitledger.prefix import common_characters
 MAX_SPAN = 4096  # longer changed spans are not looked at for a pattern
 REACH = 24  # how far a pattern may reach to the left of the first difference
 
-TIME = re.compile(
-    r"""
+# As text, for `re` to compile when first looked for: most audits look for none of them, and ignoring case makes them dear.
+TIME = r"""(?xi)
     \d{4}-\d{1,2}-\d{1,2} | \d{1,2}[/.]\d{1,2}[/.]\d{2,4} | \d{4}[/.]\d{1,2}[/.]\d{1,2}
     | \d{1,2}:\d{2}(:\d{2})? | \b1[4-9]\d{8}(\d{3})?\b
     | \b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?\b
     | \b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]*\b\.?\s+\d{1,4}
     | \b\d{1,2}(?:st|nd|rd|th)?\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)[a-z]*\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+    """
 IDENTIFIER = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22}|[A-Za-z0-9_-]{8,}")
-WORK_TREE = re.compile(
-    r"\b(git|branch|commits?|untracked|uncommitted|staged|cwd|work(ing)?[ -]?(tree|dir(ectory)?|folder))\b"
-    r"|^[ MADRCU?]{1,2} \S+[/.]\S+$",
-    re.IGNORECASE | re.MULTILINE,
+WORK_TREE = (
+    r"(?im)\b(git|branch|commits?|untracked|uncommitted|staged|cwd|work(ing)?[ -]?(tree|dir(ectory)?|folder))\b"
+    r"|^[ MADRCU?]{1,2} \S+[/.]\S+$"
 )
-STATE = re.compile(
-    r"\b(status|modified|director(y|ies)|memory|memories|skills?|todos?|tasks?|files?|tabs|environment|env)\b",
-    re.IGNORECASE,
-)
+STATE = r"(?i)\b(status|modified|director(y|ies)|memory|memories|skills?|todos?|tasks?|files?|tabs|environment|env)\b"
 
 
 def changed_span(old: str, new: str) -> tuple[int, str, str]:
@@ -42,10 +36,10 @@ def is_time(old: str, new: str) -> bool:
     return _covers(TIME, old, start) and _covers(TIME, new, start)
 
 
-def _covers(pattern: re.Pattern[str], text: str, at: int) -> bool:
+def _covers(pattern: str, text: str, at: int) -> bool:
     first = max(0, at - REACH)
     part = text[first : at + REACH]
-    return any(first + m.start() <= at < first + m.end() for m in pattern.finditer(part))
+    return any(first + m.start() <= at < first + m.end() for m in re.finditer(pattern, part))
 
 
 def is_identifier(old: str, new: str) -> bool:
@@ -73,12 +67,12 @@ def _is_mixed(word: str) -> bool:
 
 def is_work_tree(old: str, new: str) -> bool:
     """Whether the change stands in, or right below, a line that speaks of the state of a work tree."""
-    return bool(WORK_TREE.search(_around(old, new)))
+    return bool(re.search(WORK_TREE, _around(old, new)))
 
 
 def is_state(old: str, new: str) -> bool:
     """Whether the change stands near a line that speaks of files, memory, skills, tasks or the like."""
-    return bool(STATE.search(_around(old, new)))
+    return bool(re.search(STATE, _around(old, new)))
 
 
 def _around(old: str, new: str) -> str:
