@@ -13,8 +13,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from typer.main import get_group
+from typer.testing import CliRunner
 
-from hitledger_reports.cli import main
+from hitledger_reports.cli import app, asked_of, main
 from log_reading import FIXTURES
 
 CLOCK = FIXTURES / "scenarios" / "01-system-clock-seconds.json"
@@ -54,6 +56,15 @@ def process(*arguments: str, prefix: tuple[str, ...] = (), **options: Any) -> su
     return subprocess.run(
         [*prefix, PROGRAM, *arguments], stderr=subprocess.PIPE, text=True, timeout=60, check=False, **options
     )
+
+
+@pytest.mark.parametrize("name", get_group(app).commands)
+def test_a_command_that_is_built_alone_is_the_one_of_the_whole_program(name: str) -> None:
+    alone = asked_of([name, "--help"])
+    assert (alone is app) == (name == "models")  # a group of commands
+    assert CliRunner().invoke(alone, [name, "--help"]).output == CliRunner().invoke(app, [name, "--help"]).output
+    assert get_group(app).commands.keys() > get_group(asked_of(["audit", "models"])).commands.keys() == {"audit"}
+    assert asked_of([]) is asked_of(["--help"]) is asked_of(["unknown"]) is app
 
 
 def body(number: int, **changed: Any) -> dict[str, Any]:

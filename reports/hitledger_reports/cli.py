@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from copy import copy
 from importlib import import_module
 from io import TextIOWrapper
 from json import dumps
@@ -72,6 +73,7 @@ def audit(
     if json is not None:
         publish.save_json(found, json)
     publish.publish(found, publish.Outputs(html, markdown, quiet=quiet, show_secrets=show_secrets))
+    gc.freeze()  # the process ends: no search for cycles when the collector is on again
     if limit is not None and limit.exceeded(found):
         print(f"hitledger: breaks cost {limit.measured(found):.4f}{limit.unit}, --fail-over {limit}", file=sys.stderr)
         raise typer.Exit(4)
@@ -356,12 +358,22 @@ def whatif(
     finish(whatif_view.lines(found), whatif_view.result(found), json)
 
 
+def asked_of(words: Sequence[str]) -> typer.Typer:
+    """The command line with the command that the first word names alone, or whole: options take time to build."""
+    asked = [command for command in app.registered_commands if getattr(command.callback, "__name__", "") in words[:1]]
+    if not asked:
+        return app
+    found = copy(app)
+    found.registered_commands, found.registered_groups = asked, []
+    return found
+
+
 def main() -> None:
     """Run the command line; every error of ours ends as one line on stderr and its exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?" and no traceback
     try:
-        app()
+        asked_of(sys.argv[1:])()
     except HitledgerError as error:
         from hitledger.redact import redact
 

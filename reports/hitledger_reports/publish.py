@@ -35,7 +35,7 @@ class Outputs(Struct, frozen=True):
 def publish(audit: Audit, outputs: Outputs) -> None:
     """Print and write. Raises HitledgerError where a file cannot be written."""
     if not outputs.quiet:
-        terminal.print_audit(audit, Console(), outputs.by, outputs.show_secrets, outputs.measurement)
+        terminal.print_audit(audit, Console(emoji=False), outputs.by, outputs.show_secrets, outputs.measurement)
     if outputs.html:
         from hitledger_reports import html
 
