@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hitledger_replay.servers.client import ServerClient, ServerError
+from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.errors import ServerError
 
 VLLM_BLOCK_SIZE = 32  # vLLM on CPUs takes multiples of 32
 CONTEXT = 4352

@@ -6,7 +6,8 @@ import pytest
 
 from hitledger.errors import UsageError
 from hitledger.types import Certainty
-from hitledger_replay.servers.client import ServerClient, ServerError
+from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.errors import ServerError
 from hitledger_replay.servers.slotflags import slot_rule
 from hitledger_replay.servers.slots import SlotReads, SlotRule
 from hitledger_replay.sessions.expected import ExpectedReads

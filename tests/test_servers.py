@@ -20,7 +20,8 @@ from hitledger_replay.errors import ReplayError
 from hitledger_replay.models.tiny import ShippedTokenizer
 from hitledger_replay.oracle import Oracle
 from hitledger_replay.servers import client as client_module
-from hitledger_replay.servers.client import ServerClient, ServerError, ServerGoneError
+from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.errors import ServerError, ServerGoneError
 from hitledger_replay.servers.metrics import Counters, read_counters
 from hitledger_replay.servers.replay import PartialReplayError, ServerOptions, replay_on_server
 from hitledger_replay.servers.rules import block_size_of, engine_of

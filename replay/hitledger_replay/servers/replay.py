@@ -14,14 +14,8 @@ from hitledger.measurement import (
 )
 from hitledger.types import Call
 from hitledger_replay.errors import ReplayError
-from hitledger_replay.servers.client import (
-    Completion,
-    ServerClient,
-    ServerError,
-    ServerGoneError,
-    ServerRefusedError,
-    ServerTimeoutError,
-)
+from hitledger_replay.servers.client import Completion, ServerClient
+from hitledger_replay.servers.errors import ServerError, ServerGoneError, ServerRefusedError, ServerTimeoutError
 from hitledger_replay.servers.metrics import Counters, read_counters
 from hitledger_replay.servers.rules import AUTO, block_size_of, engine_of, simulator_of
 from hitledger_replay.servers.slots import SlotReads
@@ -113,16 +107,24 @@ class _ServerRun:
             return
         except (ServerGoneError, ServerTimeoutError):
             raise
-        except ServerError as error:
+        except ServerError as error:  # it accepted the prompt and computed it, whatever it said then
+            self._expect(call)
             self.unreplayed.append(UnreplayedCall(call.id, call.session, str(error)))
             return
-        expectation = self._expected.next(_without_reply(call))
-        self._left[call.id] = expectation.left_tokens
+        expected = self._expect(call)
         fault = _fault(answer, len(call.prompt))
         if fault or answer.cached_tokens is None:
             self.unreplayed.append(UnreplayedCall(call.id, call.session, f"{UNCOUNTED}: {fault}"))
             return
-        self.rows.append(self._row(call, answer, answer.cached_tokens, expectation.cached_tokens))
+        self.rows.append(self._row(call, answer, answer.cached_tokens, expected))
+
+    def _expect(self, call: PlannedCall) -> int:
+        """Tokens that the rule gives for this call; what it leaves is remembered. The server generates one token of its
+        own, which leaves nothing; the logged reply is never in its cache.
+        """
+        expectation = self._expected.next(replace(call, reply=()))
+        self._left[call.id] = expectation.left_tokens
+        return expectation.cached_tokens
 
     def _row(self, call: PlannedCall, answer: Completion, measured: int, expected: int) -> CallMeasurement:
         cap = (len(call.prompt) - 1) // self._size * self._size
@@ -152,15 +154,10 @@ class _ServerRun:
         )
 
 
-def _without_reply(call: PlannedCall) -> PlannedCall:
-    """The server generates one token of its own, which leaves nothing; the logged reply is never in its cache."""
-    return replace(call, reply=())
-
-
 def _fault(answer: Completion, sent: int) -> str:
     """What is wrong with the server's numbers; "" if they can be true."""
     if answer.prompt_tokens is None or answer.cached_tokens is None:
-        return "the server reported no cached_tokens (vLLM: start it with --enable-prompt-tokens-details)"
+        return "the server reported no count of cached_tokens (vLLM: start it with --enable-prompt-tokens-details)"
     if answer.prompt_tokens != sent:
         return f"{sent} tokens were sent, the server reported {answer.prompt_tokens}"
     if answer.cached_tokens >= sent:
@@ -170,7 +167,7 @@ def _fault(answer: Completion, sent: int) -> str:
 
 def _change(before: Counters, after: Counters) -> ServerCounters:
     def change(old: int | None, new: int | None) -> int | None:
-        return None if old is None or new is None else new - old
+        return None if old is None or new is None or new < old else new - old  # smaller: it was started anew
 
     return ServerCounters(change(before.queries, after.queries), change(before.hits, after.hits))
 

@@ -9,10 +9,19 @@ from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from typing import NoReturn
 
 from hitledger.errors import UsageError
-from hitledger_replay.servers.client import ServerClient, ServerError
+from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.errors import ServerError
 from hitledger_replay.servers.slots import SlotRule
 
 AUTOMATIC_SLOTS = 4
+LONG_NAMES = {
+    "-np": "--parallel",
+    "-kvu": "--kv-unified",
+    "-no-kvu": "--no-kv-unified",
+    "-cram": "--cache-ram",
+    "-sps": "--slot-prompt-similarity",
+}
+"""argparse takes a short name's beginning for the name (`-c` for `-cram`), even where it must not abbreviate."""
 MAX_SLOTS = 1024
 
 
@@ -40,19 +49,22 @@ def slot_rule(flags: str, client: ServerClient) -> SlotRule:
 
 def _parsed(flags: str) -> Namespace:
     parser = _Flags(add_help=False, allow_abbrev=False)
-    parser.add_argument("-np", "--parallel", type=int)
-    parser.add_argument("-kvu", "--kv-unified", action=BooleanOptionalAction)
-    parser.add_argument("-no-kvu", action="store_false", dest="kv_unified", default=None)
-    parser.add_argument("-cram", "--cache-ram", type=int, default=8192)
+    parser.add_argument("--parallel", type=int)
+    parser.add_argument("--kv-unified", action=BooleanOptionalAction)
+    parser.add_argument("--cache-ram", type=int, default=8192)
     parser.add_argument("--cache-idle-slots", action=BooleanOptionalAction, default=True)
-    parser.add_argument("-sps", "--slot-prompt-similarity", type=float, default=0.1)
+    parser.add_argument("--slot-prompt-similarity", type=float, default=0.1)
     parser.add_argument("--cache-reuse", type=int, default=0)
     try:
-        given, _ = parser.parse_known_args(shlex.split(flags))
+        given, _ = parser.parse_known_args([LONG_NAMES.get(word, word) for word in shlex.split(flags)])
     except ValueError as error:
         raise UsageError(f"--server-flags: {error}") from error
     if given.parallel is not None and not (given.parallel == -1 or 0 < given.parallel <= MAX_SLOTS):
         raise UsageError(f"--server-flags: --parallel {given.parallel}: give -1 or 1 to {MAX_SLOTS}")
+    if not 0 <= given.slot_prompt_similarity <= 1:
+        raise UsageError(f"--server-flags: --slot-prompt-similarity {given.slot_prompt_similarity}: give 0 to 1")
+    if given.cache_reuse < 0:
+        raise UsageError(f"--server-flags: --cache-reuse {given.cache_reuse}: give 0 or more")
     return given
 
 
@@ -62,4 +74,4 @@ def _stated_slots(client: ServerClient) -> int:
         stated = client.get_json("/props").get("total_slots")
     except ServerError:
         return 1
-    return stated if isinstance(stated, int) and 0 < stated <= MAX_SLOTS else 1
+    return stated if type(stated) is int and 0 < stated <= MAX_SLOTS else 1

@@ -1,6 +1,9 @@
 """Token ids by the server's own tokenizer: vLLM's and llama.cpp's `/tokenize`."""
 
-from hitledger_replay.servers.client import ServerClient, ServerError
+from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.errors import ServerError
+
+MAX_ID = 1 << 31
 
 
 class ServerTokenizer:
@@ -22,7 +25,7 @@ class ServerTokenizer:
             "parse_special": True,
         }
         tokens = self._client.post_json("/tokenize", body).get("tokens")
-        if not isinstance(tokens, list) or not all(isinstance(token, int) for token in tokens):
+        if not isinstance(tokens, list) or not all(type(token) is int and 0 <= token < MAX_ID for token in tokens):
             raise ServerError(
                 f"{self._client.url}: /tokenize gives no token ids; name a local --model for its tokenizer"
             )
