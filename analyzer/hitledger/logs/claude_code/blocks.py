@@ -1,17 +1,33 @@
 """Content blocks of a transcript as segments: digest and length, no text kept, nothing written out again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 from msgspec.structs import replace
 
+from hitledger.logs.claude_code.row import Entry
 from hitledger.segments import Layout, digest_of
 from hitledger.types import Kind, Segment, Tier
 
 TOO_DEEP = "(nested too deep)"
 LAYOUT = Layout(keep_text=False)
 THINKING = ("thinking", "redacted_thinking")
+
+
+def tally_of(entries: Sequence[Entry]) -> tuple[int, int]:
+    """How many segments the rows of an answer come to, as `cut` makes them, and how many of them are thinking."""
+    count = thinking = 0
+    for entry in entries:
+        content: Any = entry[1].message.content  # type: ignore[union-attr]
+        if type(content) is list:
+            for block in content:
+                count += 1
+                if block.type in THINKING:
+                    thinking += 1
+        elif type(content) is str:
+            count += 1
+    return count, thinking
 
 
 def chars_of(content: Any) -> int:

@@ -6,11 +6,12 @@ goes back to it. Within a step the tree is not followed: parallel tool calls mak
 of them belong to the next prompt.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
+from hitledger.logs.claude_code.blocks import tally_of
 from hitledger.logs.claude_code.deferred import PART, DeferredPrompt, Part, Rows
 from hitledger.logs.claude_code.request import Request
 from hitledger.logs.claude_code.row import Entry
@@ -89,8 +90,12 @@ class Chain:
 
     def take(self, entry: Entry, segments: int) -> None:
         """Input behind the last answer."""
-        row, inputs = entry[1], self.inputs
-        inputs += self.rows.parts((entry,), not inputs, segments, 0)
+        number, row, _, start = entry
+        inputs, rows = self.inputs, self.rows
+        if rows.path is not None:  # as `parts` does it, for most rows of a transcript come here
+            inputs.append(PART.pack(number, start, 1, segments, 0, not inputs))
+        else:
+            inputs += rows.parts((entry,), not inputs, segments, 0)
         self.segments += segments
         self.place = place = self.here | len(inputs)
         if row.uuid:
@@ -133,6 +138,7 @@ class Chain:
         """Results of these tool calls were replaced by a short note; all prompts from here on have the note."""
         if self.current is not None:
             self._hear(self.current)
+            self.current.heard = len(self.current.rows)
         self.prompt = prompt_of(tuple(_cleared(segment, tool_ids) for segment in self.prompt.segments()))
         self.answer = self._without(self.answer, tool_ids)
         self.inputs = self._without(self.inputs, tool_ids)
@@ -146,12 +152,14 @@ class Chain:
     def _hear(self, request: Request) -> None:
         """Rows of the answer that came in since it was last looked at. They were only collected: each is one of many,
         and nothing asks for the answer before it is complete."""
-        for entries in request.heard():
-            opens = not request.read
-            count, thinking = request.add(entries)
-            self.answer += self.rows.parts(entries, opens, count, thinking)
+        heard = request.heard
+        rows = request.rows[heard:] if heard else request.rows
+        for entries in _runs(rows):
+            count, thinking = tally_of(entries)
+            self.answer += self.rows.parts(entries, not heard, count, thinking)
             self.segments += count
             self.thinking += thinking
+            heard += 1
 
     def _open(self, prompt: Prompt, answer: list[Part], inputs: list[Part]) -> None:
         """The open step is complete, and the next one starts with this."""
@@ -160,6 +168,15 @@ class Chain:
         self.segments = self.thinking = 0
         self.here += 1 << STEP_BITS
         self.place = self.here | len(inputs)
+
+
+def _runs(rows: Sequence[Entry]) -> Sequence[Sequence[Entry]]:
+    """Rows of an answer that follow each other in the file are one part. Rare answers are taken row by row."""
+    if len(rows) > 1:
+        content: Any = rows[0][1].message.content  # type: ignore[union-attr]
+        if rows[-1][0] - rows[0][0] >= len(rows) or type(content) is not list or not content:
+            return [(entry,) for entry in rows]
+    return (rows,) if rows else ()
 
 
 def _cleared(segment: Segment, tool_ids: frozenset[str]) -> Segment:

@@ -34,7 +34,7 @@ def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]
 
 
 class Rows:
-    """A transcript that can be read again at any place."""
+    """A transcript that can be read again at any place; one without a path can be read only once."""
 
     __slots__ = ("name", "path", "segments")
 
@@ -45,8 +45,14 @@ class Rows:
 
     def parts(self, entries: Sequence[Entry], opens: bool, count: int, thinking: int) -> list[Part]:
         """What rows that follow each other put into the prompt: so many segments, thinking among them."""
-        number, _, _, start = entries[0]
-        return [PART.pack(number, start, len(entries), count, thinking, opens)]
+        if self.path is not None:
+            number, _, _, start = entries[0]
+            return [PART.pack(number, start, len(entries), count, thinking, opens)]
+        found = []
+        for index, (number, _, line, _) in enumerate(entries):
+            segments = segments_of_row(whole_row(line), number, opens and not index)
+            found += [self.part_of(segment) for segment in segments]
+        return found
 
     def part_of(self, segment: Segment) -> Part:
         """A segment as a part."""
@@ -74,20 +80,6 @@ class Rows:
                         yield from segments_of_row(whole_row(line), number + row, opens and not row)
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise HitledgerError(f"{self.name}: changed while it was read: run again") from error
-
-
-class RowsAtOnce(Rows):
-    """A transcript that can be read only once: its rows are cut as they come."""
-
-    __slots__ = ()
-
-    def parts(self, entries: Sequence[Entry], opens: bool, count: int, thinking: int) -> list[Part]:
-        """What the rows put into the prompt."""
-        found = []
-        for index, (number, _, line, _) in enumerate(entries):
-            segments = segments_of_row(whole_row(line), number, opens and not index)
-            found += [self.part_of(segment) for segment in segments]
-        return found
 
 
 class DeferredPrompt(Prompt):

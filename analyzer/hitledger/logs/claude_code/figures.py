@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from hitledger.logs.claude_code.whole import whole_row
 from hitledger.types import CacheWrite, Usage
-from hitledger.usage import MAX_TOKENS, read_usage
+from hitledger.usage import MAX_TOKENS
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=MAX_TOKENS // 4)]  # the four figures together are a count then
 
@@ -57,13 +56,7 @@ def other_figures(raw: dict[str, Any]) -> OtherFigures:
     return OtherFigures(tokens, raw.get("service_tier"), raw.get("inference_geo"), raw.get("speed"))
 
 
-def usage_of(figures: Figures | OtherFigures, line: bytes) -> tuple[Usage | None, tuple[str, ...]]:
-    """The usage on a line as `read_usage` gives it. Where anything needs deciding, the row is read again for it."""
-    usage = _plain(figures) if type(figures) is Figures else None
-    return (usage, ()) if usage is not None else read_usage(whole_row(line)["message"]["usage"])
-
-
-def _plain(figures: Figures) -> Usage | None:
+def plain_usage(figures: Figures) -> Usage | None:
     """Token classes where they are the figures themselves, None where `read_usage` has to look at more."""
     tools, split, written = figures.server_tool_use, figures.cache_creation, figures.cache_creation_input_tokens
     if figures.iterations or figures.output_tokens_details is not None:

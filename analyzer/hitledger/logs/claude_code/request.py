@@ -1,23 +1,23 @@
 """One request as its rows come in, and the call that it becomes."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from msgspec import UNSET
+import msgspec
 from msgspec.structs import replace
 
-from hitledger.logs.claude_code.blocks import THINKING, chars_of
-from hitledger.logs.claude_code.figures import Figures, OtherFigures, usage_of
+from hitledger.logs.claude_code.blocks import chars_of
+from hitledger.logs.claude_code.figures import Figures, OtherFigures, plain_usage
 from hitledger.logs.claude_code.row import Entry
-from hitledger.logs.claude_code.setting import Settings, provider_by
+from hitledger.logs.claude_code.setting import CLOUD_IDS, Settings, cloud_of
 from hitledger.logs.claude_code.whole import whole_row
 from hitledger.segments import Api
 from hitledger.types import Call, Evidence, Place, Prompt, Usage
+from hitledger.usage import read_usage
 
-# An attribute of an enumeration is found slowly, and a plain string is hashed faster.
-RECONSTRUCTED, MESSAGES = Evidence.RECONSTRUCTED, Api.MESSAGES.value
+# A plain string is hashed faster than a member of an enumeration, whose attributes are found slowly, too.
+MESSAGES = Api.MESSAGES.value
 CHARS_PER_TOKEN = 4
 # Some versions (2.1.9 to 2.1.25 always, others now and then) log the count of the stream's first event, 1 to 9 tokens.
 PLACEHOLDER_MAX = 50
@@ -26,87 +26,39 @@ NO_USAGE = ("no_usage",)
 START_ESTIMATED = ("start_estimated",)
 
 
-class Request:
-    """Rows with one (message.id, requestId): the prompt in front of them and what they add up to."""
+class Request(msgspec.Struct, eq=False):
+    """Rows with one (message.id, requestId) and the prompt in front of them."""
 
-    __slots__ = (
-        *("copied", "events", "evidence", "figures", "first", "id", "line", "message", "number", "output"),
-        *("parent_agent", "prompt", "read", "reason", "request", "rows", "started"),
-    )
-
-    def __init__(
-        self, identifier: str, entry: Entry, prompt: Prompt, started: Any, parent: str, events: tuple[str, ...]
-    ) -> None:
-        self.number, row, _, _ = entry  # its first row
-        message: Any = row.message
-        self.id = identifier
-        self.first = row
-        self.message, self.request = message.id, row.requestId
-        self.evidence, self.prompt = RECONSTRUCTED, prompt
-        if message.content is UNSET:
-            self.evidence, self.prompt = Evidence.USAGE_ONLY, Prompt(())
-        self.started = started  # timestamp of the last input before it, else of its first row
-        self.parent_agent = parent
-        self.events = events
-        self.copied = False  # another file has this call already
-        self.rows: list[Entry] = []
-        self.read = 0  # how many of the rows have been looked at
-        self.figures: Figures | OtherFigures | None = None  # of the row with the most output tokens
-        self.output = -1
-        self.line = b""  # of that row
-        self.reason: str | None = None
-
-    def heard(self) -> Sequence[Sequence[Entry]]:
-        """Rows that were not looked at yet: nearly always they follow each other, and are taken at once then."""
-        rows = self.rows[self.read :] if self.read else self.rows
-        if len(rows) > 1:
-            content = rows[0][1].message.content  # type: ignore[union-attr]
-            if rows[-1][0] - rows[0][0] >= len(rows) or not content or type(content) is not list:
-                return [(entry,) for entry in rows]
-        return (rows,) if rows else ()
-
-    def add(self, entries: Sequence[Entry]) -> tuple[int, int]:
-        """More rows of the answer. The prompt figures are the same on all of them, the output grows.
-
-        Returns how many segments their content comes to, and how many of those are thinking.
-        """
-        count = thinking = 0
-        most = self.output
-        for _, row, line, _ in entries:
-            message: Any = row.message
-            content, figures = message.content, message.usage
-            if type(content) is list:
-                count += len(content)
-                for block in content:
-                    if block.type in THINKING:
-                        thinking += 1
-            elif type(content) is str:
-                count += 1
-            if figures is not None and figures.output_tokens >= most:
-                most = figures.output_tokens
-                self.figures, self.line = figures, line
-            if message.diagnostics is not None:
-                self.reason = miss_reason(message.diagnostics) or self.reason
-        self.output = most
-        self.read += len(entries)
-        return count, thinking
+    id: str
+    first: Entry
+    message: Any  # its id
+    request: Any  # its id, too
+    prompt: Prompt
+    evidence: Evidence
+    started: Any  # timestamp of the last input before it, else of its first row
+    parent_agent: str
+    events: tuple[str, ...]
+    rows: list[Entry]
+    heard: int = 0  # how many of the rows stand in the prompt already
+    copied: bool = False  # another file has this call already
 
     def close(self, settings: Settings) -> Call:
         """The answer is complete: the call that these rows are."""
-        usage, notes = self._usage()
+        figures, line, reason = self._said()
+        usage, notes = (None, NO_USAGE) if figures is None else self._usage(figures, line)
         started, ended = instant(self.started), instant(self.rows[-1][1].timestamp)
         if started is not None:
             notes += START_ESTIMATED
             if ended is not None and ended < started:
                 started = ended
-        first = self.first
-        setting = settings.of(first, self.figures)
+        number, first, _, _ = self.first
+        setting = settings.of(first, figures)
         call = Call(
             self.id,
             setting.session,
             settings.agent,
-            Place(settings.file, self.number),
-            provider_by(self.id, setting),
+            Place(settings.file, number),
+            setting.provider if not self.id.startswith(CLOUD_IDS) else cloud_of(self.id),
             setting.model,
             self.evidence,
             self.prompt,
@@ -122,22 +74,36 @@ class Request:
             tier=setting.tier,
             notes=notes,
         )
-        if (
-            first.costUSD is None and self.reason is None
-        ):  # with these two among its arguments a call takes twice as long
+        if first.costUSD is None and reason is None:  # with two more arguments a call takes twice as long to make
             return call
-        return replace(call, logged_cost=_money(first.costUSD), provider_reason=self.reason)
+        return replace(call, logged_cost=_money(first.costUSD), provider_reason=reason)
 
-    def _usage(self) -> tuple[Usage | None, tuple[str, ...]]:
-        """The usage that counts, and notes on it."""
-        if self.figures is None:
-            return None, NO_USAGE
-        usage, notes = usage_of(self.figures, self.line)
+    def _said(self) -> tuple[Figures | OtherFigures | None, bytes, str | None]:
+        """Usage and line of the row with the most output tokens, and why the provider says that it missed.
+
+        The prompt figures are the same on all rows, the output grows.
+        """
+        most, figures, counted, reason = -1, None, b"", None
+        for _, row, line, _ in self.rows:
+            message: Any = row.message
+            found = message.usage
+            if found is not None and found.output_tokens >= most:
+                most, figures, counted = found.output_tokens, found, line
+            if message.diagnostics is not None:
+                reason = miss_reason(message.diagnostics) or reason
+        return figures, counted, reason
+
+    def _usage(self, figures: Figures | OtherFigures, line: bytes) -> tuple[Usage | None, tuple[str, ...]]:
+        """The usage of a row, and notes on it."""
+        notes: tuple[str, ...] = ()
+        usage = plain_usage(figures) if type(figures) is Figures else None
+        if usage is None:  # anything needs deciding
+            usage, notes = read_usage(whole_row(line)["message"]["usage"])
         if usage is None or not usage.input_tokens:  # no prompt is empty: zeros are a count that was never made
             return None, notes + NO_USAGE
-        if self.output <= PLACEHOLDER_MAX and usage.output_tokens is not None:
+        if 0 <= figures.output_tokens <= PLACEHOLDER_MAX and usage.output_tokens is not None:
             written = sum([chars_of(_content(line)) for _, _, line, _ in self.rows]) / CHARS_PER_TOKEN
-            if self.output < written * PLACEHOLDER_SHARE:
+            if figures.output_tokens < written * PLACEHOLDER_SHARE:
                 estimated = replace(usage, output_tokens=round(written), output_estimated=True)
                 return estimated, (*notes, "output_estimated")
         return usage, notes

@@ -7,12 +7,12 @@ from typing import Any
 from msgspec import UNSET
 
 from hitledger.logs.claude_code.chain import Chain
-from hitledger.logs.claude_code.deferred import Rows, RowsAtOnce
+from hitledger.logs.claude_code.deferred import Rows
 from hitledger.logs.claude_code.request import Request
 from hitledger.logs.claude_code.row import Entry, Message, Row, ToolResult, row_of
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
-from hitledger.types import Call
+from hitledger.types import Call, Evidence, Prompt
 
 MAIN = "main"
 SYNTHETIC = "<synthetic>"
@@ -22,6 +22,7 @@ RESUME_HOOK = "SessionStart:resume"
 UNSENT_ATTACHMENTS = frozenset({"command_permissions", "hook_cancelled", "hook_non_blocking_error", "hook_success"})
 MAX_KIND = 40  # characters of a row type that are shown
 NEW_CALL, SAME_CALL, COPIED_CALL = "", "same call", "copied call"  # no type of rows is called like the first
+RECONSTRUCTED = Evidence.RECONSTRUCTED  # an attribute of an enumeration is found slowly
 NO_MESSAGE = "a message that is no object"
 # What wrong types in a hostile or foreign row raise; the row is skipped and the rest of the file is read.
 UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
@@ -36,7 +37,7 @@ class Transcript:
         self.ledger = ledger
         self.counted = counted
         self.started_by = started_by
-        self.held = Rows(file.path, file.name) if file.is_plain() else RowsAtOnce(None, file.name)
+        self.held = Rows(file.path if file.is_plain() else None, file.name)
         self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
         self.made: dict[str, Call | None] = {}  # by id, in the order of their first rows
         self.copies: set[str] = set()  # ids of calls that another file has
@@ -101,7 +102,7 @@ class Transcript:
         if request is None or message.id != request.message or row.requestId != request.request:
             kind = self._first(chain, entry, row, message)
             request = chain.current
-            if request is None or request.first is not row:
+            if request is None or request.first is not entry:
                 return kind
         else:
             kind = COPIED_CALL if request.copied else SAME_CALL
@@ -123,9 +124,7 @@ class Transcript:
         if row.version != chain.version:
             self._note_restart(chain, row.version)
         chain.stand_at(row.parentUuid)
-        parent = "" if chain is self.main else self.started_by.get(chain.name, MAIN)
-        started, prompt = chain.stamp or row.timestamp, chain.request()
-        request = chain.current = Request(key, entry, prompt, started, parent, tuple(chain.events))
+        request = chain.current = self._request(chain, key, entry, row, message)
         self.made[key] = None
         if key in self.counted:
             request.copied = True
@@ -135,6 +134,14 @@ class Transcript:
         chain.events = []
         self.counted.add(key)
         return NEW_CALL
+
+    def _request(self, chain: Chain, key: str, entry: Entry, row: Row[Any], message: Message[Any]) -> Request:
+        parent = "" if chain is self.main else self.started_by.get(chain.name, MAIN)
+        started, events = chain.stamp or row.timestamp, tuple(chain.events)
+        prompt, evidence = chain.request(), RECONSTRUCTED
+        if message.content is UNSET:
+            prompt, evidence = Prompt(()), Evidence.USAGE_ONLY
+        return Request(key, entry, message.id, row.requestId, prompt, evidence, started, parent, events, [])
 
     def _user(self, entry: Entry, row: Row[Any]) -> str:
         """A message to the model: something a person said, or the results of tools. Returns the kind of row."""

@@ -73,11 +73,9 @@ class Settings:
         return setting
 
 
-def provider_by(identifier: str, setting: Setting) -> str:
-    """Who served the call: the clouds mark their ids."""
-    if identifier.startswith(CLOUD_IDS):
-        return "bedrock" if identifier.startswith(BEDROCK_ID) else "vertex"
-    return setting.provider
+def cloud_of(identifier: str) -> str:
+    """The cloud that served a call: both mark their ids."""
+    return "bedrock" if identifier.startswith(BEDROCK_ID) else "vertex"
 
 
 def purpose_of(agent: str) -> str:
