@@ -13,7 +13,6 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from hitledger.prices.litellm_json import is_litellm, read_litellm
 from hitledger.prices.names import WHOLE_NAMES, tier_in_name
 from hitledger.prices.rates import PriceKey, Rates, UnknownPrice
 from hitledger.prices.rowfile import PriceFileError, parse_price_file, read_price_file
@@ -31,6 +30,12 @@ def shipped_rows() -> PriceFile:
 
 # Tier, how many of the days have passed, day and how many of its times have (where there are any), of the steps.
 _Place = tuple[str, int, tuple[int, ...], int]
+
+
+def _read_own(path: Path) -> PriceFile:
+    from hitledger.prices.litellm_json import is_litellm, read_litellm  # most audits have no prices of the user's
+
+    return read_litellm(path) if is_litellm(path) else read_price_file(path)
 
 
 def _refuse_unknown_holidays(known: Sequence[PriceFile]) -> None:
@@ -57,11 +62,7 @@ class PriceBook:
 
     def __init__(self, overrides: Path | None = None, prices: PriceList | None = None) -> None:
         self._list = prices
-        own = (
-            ()
-            if overrides is None
-            else (read_litellm(overrides) if is_litellm(overrides) else read_price_file(overrides),)
-        )
+        own = () if overrides is None else (_read_own(overrides),)
         self._files: tuple[PriceFile, ...] = (shipped_rows(), *own)
         _refuse_unknown_holidays(self._files)
         self._subjects: dict[tuple[str, str], _Subject] = {}
