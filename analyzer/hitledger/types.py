@@ -147,7 +147,11 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
     def __post_init__(self) -> None:
         writes = self.cache_writes
-        written = None if writes is None else sum([write.tokens for write in writes])
+        written: int | None = None
+        if writes is not None:
+            written = 0
+            for write in writes:  # one at most, nearly always: a sum over a list of it takes longer
+                written += write.tokens
         force_setattr(self, "cache_write_tokens", written)
         force_setattr(self, "input_tokens", self.uncached_input_tokens + (self.cache_read_tokens or 0) + (written or 0))
 

@@ -97,7 +97,7 @@ def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
         return None
     if uncached < 0 or read < 0 or written < 0 or output < 0 or uncached + read + written + output > MAX_TOKENS:
         return None
-    if raw.get("iterations") or ("server_tool_use" in raw and _server_tools_ran(raw)):
+    if not is_one_round(raw.get("iterations")) or ("server_tool_use" in raw and _server_tools_ran(raw)):
         return None
     split = raw.get("cache_creation") or {}
     if type(split) is not dict:
@@ -107,6 +107,11 @@ def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:
         return Usage(uncached, read, (), output)
     ttl = _LIFETIMES.get(parts[0][0]) if len(parts) == 1 and parts[0][1] == written else None
     return Usage(uncached, read, (CacheWrite(ttl, written),), output) if ttl is not None else None
+
+
+def is_one_round(rounds: object) -> bool:
+    """Whether a call ran only once by its `iterations`: then they repeat its figures, else some are added up or left out."""
+    return not rounds or (type(rounds) is list and len(rounds) == 1 and _iteration(rounds[0]) == "message")
 
 
 class _Figures:

@@ -120,9 +120,10 @@ class Chain:
         """No more of the current answer comes in. Its call is made while all that it is made of is at hand."""
         request = self.current
         if request is not None:
-            self._hear(request)
-            self.calls[request.id] = None if request.copied else request.close(self.settings)
             self.current = None
+            self._hear(request)
+            if not request.copied:
+                self.calls[request.id] = request.close(self.settings)
 
     def restart(self) -> None:
         """Nothing of what stands before is sent any more (compaction, a new root)."""
@@ -152,14 +153,13 @@ class Chain:
     def _hear(self, request: Request) -> None:
         """Rows of the answer that came in since it was last looked at. They were only collected: each is one of many,
         and nothing asks for the answer before it is complete."""
-        heard = request.heard
-        rows = request.rows[heard:] if heard else request.rows
-        for entries in _runs(rows):
+        opens = not request.heard
+        for entries in _runs(request.rows if opens else request.rows[request.heard :]):
             count, thinking = tally_of(entries)
-            self.answer += self.rows.parts(entries, not heard, count, thinking)
+            self.answer += self.rows.parts(entries, opens, count, thinking)
             self.segments += count
             self.thinking += thinking
-            heard += 1
+            opens = False
 
     def _open(self, prompt: Prompt, answer: list[Part], inputs: list[Part]) -> None:
         """The open step is complete, and the next one starts with this."""
@@ -171,7 +171,8 @@ class Chain:
 
 
 def _runs(rows: Sequence[Entry]) -> Sequence[Sequence[Entry]]:
-    """Rows of an answer that follow each other in the file are one part. Rare answers are taken row by row."""
+    """Rows of an answer as they are made one part: all, where they follow each other in the file; else each by itself,
+    and also where the first adds nothing, for what opens a message has to be in its part."""
     if len(rows) > 1:
         content: Any = rows[0][1].message.content  # type: ignore[union-attr]
         if rows[-1][0] - rows[0][0] >= len(rows) or type(content) is not list or not content:
