@@ -120,6 +120,9 @@ class Stated(ServerClient):
         ("-np 4", 4, SlotRule(slots=4)),
         ("-np -1", None, SlotRule(slots=4, unified=True)),
         ("-m x.gguf -ngl 99 -np 2 -kvu --cache-reuse 256", None, SlotRule(slots=2, unified=True, chunk=256)),
+        ("-c 0 -s 1 -n 2 -np 2 -k 5", 1, SlotRule(slots=2)),
+        ("-np 2 -kvu -no-kvu", 1, SlotRule(slots=2)),
+        ("", True, SlotRule()),
         ("-cram 0 --no-cache-idle-slots -sps 0.5", 1, SlotRule(host_memory=False, copies_idle=False, similarity=0.5)),
     ],
 )
@@ -127,7 +130,9 @@ def test_the_rule_follows_the_server_s_flags(flags: str, stated: Any, rule: Slot
     assert slot_rule(flags, Stated(stated)) == rule
 
 
-@pytest.mark.parametrize("flags", ["-np 0", "-np 5000", "-np many", "-cram", "'"])
+@pytest.mark.parametrize(
+    "flags", ["-np 0", "-np 5000", "-np many", "-cram", "'", "--cache-reuse -1", "-sps -1", "-sps nan", "-sps 1.5"]
+)
 def test_flags_that_cannot_be(flags: str) -> None:
     with pytest.raises(UsageError, match="--server-flags"):
         slot_rule(flags, Stated(1))

@@ -306,7 +306,9 @@ def test_a_checkpoint_survives_a_cut_line_and_forgets_another_replay(tmp_path: P
     second = Checkpoint(path, "x")
     assert (len(second), second.find(0, "a"), second.find(0, "b"), second.find(1, "a")) == (1, row("a"), None, None)
     second.add(0, row("b"))
-    assert len(Checkpoint(path, "x")) == 2
+    path.write_bytes(path.read_bytes() + b"\xff\xfe\n{}\n[1]\n")
+    Checkpoint(path, "x").add(0, row("c\u2028d"))
+    assert len(Checkpoint(path, "x")) == 3
     assert len(Checkpoint(path, "y")) == 0
     assert fingerprint_of(("a", 1)) != fingerprint_of(("a", 2))
 

@@ -59,7 +59,10 @@ class Answer:
             data = line[5:].strip()
             if data == b"[DONE]":
                 return
-            yield json_object(data, self._place)
+            chunk = json_object(data, self._place)
+            if chunk.get("error"):
+                raise ServerError(f"{self._place}: {json.dumps(chunk['error'])[:MAX_REASON]}")
+            yield chunk
 
     def _lines(self) -> Iterator[bytes]:
         """Whole lines as they arrive: byte by byte, since a larger read would wait for more than the first token."""

@@ -1,9 +1,10 @@
 """Token ids by the server's own tokenizer: vLLM's and llama.cpp's `/tokenize`."""
 
 from hitledger_replay.servers.client import ServerClient
-from hitledger_replay.servers.errors import ServerError
+from hitledger_replay.servers.errors import ServerError, ServerRefusedError
 
 MAX_ID = 1 << 31
+NEEDED = "without them only calls whose log holds token ids can be sent"
 
 
 class ServerTokenizer:
@@ -24,9 +25,10 @@ class ServerTokenizer:
             "add_special": False,
             "parse_special": True,
         }
-        tokens = self._client.post_json("/tokenize", body).get("tokens")
+        try:
+            tokens = self._client.post_json("/tokenize", body).get("tokens")
+        except ServerRefusedError as error:
+            raise ServerError(f"{error}; {NEEDED}") from error
         if not isinstance(tokens, list) or not all(type(token) is int and 0 <= token < MAX_ID for token in tokens):
-            raise ServerError(
-                f"{self._client.url}: /tokenize gives no token ids; name a local --model for its tokenizer"
-            )
+            raise ServerError(f"{self._client.url}: /tokenize gives no token ids; {NEEDED}")
         return tuple(tokens)

@@ -27,8 +27,8 @@ class Checkpoint:
         header = json.dumps({"hitledger_replay": VERSION, "fingerprint": fingerprint}, sort_keys=True)
         if path is None:
             return
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        if lines and lines[0] == header:
+        lines = path.read_bytes().split(b"\n") if path.exists() else []
+        if lines and lines[0] == header.encode():
             for line in lines[1:]:
                 self._read(line)
         rows = (self._line(run, row) for (run, _), row in self._rows.items())
@@ -54,12 +54,12 @@ class Checkpoint:
     def _line(self, run: int, row: CallMeasurement) -> str:
         return msgspec.json.encode({"run": run, "call": row}, order="sorted").decode()
 
-    def _read(self, line: str) -> None:
+    def _read(self, line: bytes) -> None:
         try:
             content = msgspec.json.decode(line)
             row = msgspec.convert(content["call"], CallMeasurement)
             self._rows[int(content["run"]), row.id] = row
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError):  # bytes that are no UTF-8 too
             return
 
 
