@@ -20,6 +20,7 @@ from hitledger.results import (
     SegmentResult,
     SkippedRow,
 )
+from hitledger.sums import by_session
 from hitledger.totals import sessions_of, totals_of
 from hitledger.types import Certainty, Evidence, Kind
 
@@ -121,8 +122,8 @@ def audit_of(calls: Sequence[CallResult], breaks: Sequence[Break] = (), **change
             (SkippedRow("logs/a.jsonl", 7, "not JSON: unexpected end"),),
             (),
         ),
-        totals=totals_of(calls, breaks, ()),
-        sessions=sessions_of(calls, breaks),
+        totals=totals_of(by_session(calls), breaks, ()),
+        sessions=sessions_of(by_session(calls), breaks),
         calls=tuple(calls),
         breaks=tuple(sorted(breaks, key=lambda one: (-(one.cost or 0), -one.rebilled_tokens))),
         findings=(),

@@ -20,6 +20,7 @@ from hitledger.prices import PriceBook
 from hitledger.results import SCHEMA_VERSION, Audit, Break, CallResult
 from hitledger.sources import ingest_result, prices_used, rules_used
 from hitledger.stages import Stages
+from hitledger.sums import by_session
 from hitledger.tokens import TokenCounter
 from hitledger.totals import sessions_of, totals_of
 from hitledger.types import Call
@@ -100,11 +101,12 @@ def audit_calls(
     if options.strict:
         refuse_unpriced(calls, money)
     breaks = _breaks(links, verdicts, expectations, money, options)
+    sums = by_session(rows)
     return Audit(
         schema_version=SCHEMA_VERSION,
         ingest=ingest_result(ingest),
-        totals=totals_of(rows, breaks, verdicts),
-        sessions=sessions_of(rows, breaks),
+        totals=totals_of(sums, breaks, verdicts),
+        sessions=sessions_of(sums, breaks),
         calls=tuple(rows),
         breaks=breaks,
         findings=findings_of(links, expectations, frozenset(item.index for item in breaks), rules),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from hitledger.errors import UsageError
 from hitledger.results import Audit, Break, CallResult, IngestResult, PriceUsed, RuleUsed, Totals
+from hitledger.sums import by_session
 from hitledger.totals import sessions_of, totals_of
 
 
@@ -37,7 +38,7 @@ def _join(first: Audit, second: Audit) -> Audit:
             (*first.ingest.refused, *second.ingest.refused),
         ),
         totals=_totals(calls, breaks, (first.totals, second.totals)),
-        sessions=sessions_of(calls, breaks),
+        sessions=sessions_of(by_session(calls), breaks),
         calls=calls,
         breaks=tuple(breaks),
         findings=findings,
@@ -49,7 +50,7 @@ def _join(first: Audit, second: Audit) -> Audit:
 def _totals(calls: Sequence[CallResult], breaks: Sequence[Break], audited: Sequence[Totals]) -> Totals:
     """New sums; losses below the limit are not listed in an audit, so their count is that of the audits."""
     return replace(
-        totals_of(calls, breaks, ()),
+        totals_of(by_session(calls), breaks, ()),
         small_breaks=sum(totals.small_breaks for totals in audited),
         small_lost_tokens=sum(totals.small_lost_tokens for totals in audited),
     )
@@ -106,7 +107,7 @@ def between(audit: Audit, start: datetime | None, end: datetime | None) -> Audit
     return replace(
         audit,
         totals=_totals(calls, breaks, (audit.totals,)),
-        sessions=sessions_of(calls, breaks),
+        sessions=sessions_of(by_session(calls), breaks),
         calls=calls,
         breaks=breaks,
         findings=tuple(found for found in audit.findings if found.call in kept),
