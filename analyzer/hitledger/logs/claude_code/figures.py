@@ -24,16 +24,16 @@ class ServerTools(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     web_fetch_requests: int = 0
 
 
-class Figures(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+class Figures(msgspec.Struct, kw_only=True, gc=False, forbid_unknown_fields=True):
     """Usage with the keys that are known, in the order in which rows have them."""
 
     input_tokens: Tokens
     cache_creation_input_tokens: Tokens
     cache_read_input_tokens: Tokens
+    cache_creation: Split | None = None
     output_tokens: Tokens
     server_tool_use: ServerTools | None = None
     service_tier: Any = None
-    cache_creation: Split | None = None
     inference_geo: Any = None
     iterations: Any = None
     speed: Any = None
