@@ -45,10 +45,11 @@ class BreakView(Struct, frozen=True):
 
 def break_views(audit: Audit, limit: int | None = None, show_secrets: bool = False) -> tuple[BreakView, ...]:
     """The worst `limit` breaks."""
-    calls = {call.id: call for call in audit.calls}
+    listed = audit.breaks[:limit]
+    wanted = {found.call for found in listed}
+    calls = {call.id: call for call in audit.calls if call.id in wanted}
     return tuple(
-        break_view(number, found, calls.get(found.call), show_secrets)
-        for number, found in enumerate(audit.breaks[:limit], 1)
+        break_view(number, found, calls.get(found.call), show_secrets) for number, found in enumerate(listed, 1)
     )
 
 
