@@ -5,7 +5,7 @@ prompt, if that is more than `slot_prompt_similarity`, else the slot that was us
 and, where the whole prompt is there, its last token computed again. With host memory, a slot that is taken for its age, or that
 would lose more than half of what it holds, is copied first, and a copy moves in that is better both ways: more of it is used
 and more of the prompt covered, at least a quarter of the copy. Slots that stay idle can be emptied into memory as well.
-Replays of real servers follow the same rule by token ids, and met it on every call.
+Replays of real servers follow the same rule by token ids and in the server's single precision, and met it on every call.
 """
 
 from datetime import datetime
@@ -30,6 +30,7 @@ class Held(Struct):
     tokens: int
     source: int  # index of the call
     order: int = 0  # of last use
+    slot: int = 0  # how many slots had been filled before its own: the server fills them from the last
 
 
 class Match(Struct, frozen=True):
@@ -68,7 +69,7 @@ class SlotCache:
         total = view.tokens_at(view.length)
         similar = [match for match in matches if total and match.tokens / total > view.rule.similarity]
         if similar:
-            return max(similar, key=lambda match: (match.tokens, match.held.order))
+            return max(similar, key=lambda match: (match.tokens, match.held.slot))  # of equals the server's first
         if len(self._slots) < view.rule.slots:
             return None
         return min(matches, key=lambda match: match.held.order)
@@ -91,6 +92,7 @@ class SlotCache:
         """The slot now holds this prompt; what it held before is saved or lost."""
         taken = self._taken(view)
         loaded = self._loaded(view, taken)
+        slot = len(self._slots) if taken is None else taken.held.slot
         if taken is not None:
             self._slots.remove(taken.held)
             if view.rule.host_memory and _saves(view, taken):
@@ -103,7 +105,7 @@ class SlotCache:
             self._slots.clear()
         self._clock += 1
         tokens = view.tokens_at(view.length)
-        self._slots.append(Held(view.prompt, tokens, index, self._clock))
+        self._slots.append(Held(view.prompt, tokens, index, self._clock, slot))
         return tokens
 
     def _save(self, held: Held) -> None:
