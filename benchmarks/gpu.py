@@ -13,7 +13,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def random_model(device: torch.device) -> Any:
         return LlamaForCausalLM(config).to(torch.bfloat16).eval()
 
 
-def seconds_of(work: Any, runs: int = 5) -> float:
+def seconds_of(work: Callable[[], object], runs: int = 5) -> float:
     """The fastest of some runs, the device waited for."""
     best = float("inf")
     for _ in range(runs):

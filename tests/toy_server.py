@@ -35,6 +35,7 @@ class Behaviour:
     elsewhere: str = ""
     name: str = "toy"
     drips: bool = False
+    silent: bool = False
     error: str = ""
     tokens: Any = None
     garbage_at: int | None = None
@@ -121,6 +122,9 @@ def handler_for(behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
                 return
             while behaviour.endless:
                 self.wfile.write(b": keep-alive\n" * 1000)
+            if behaviour.silent:
+                self.wfile.write(b"data: [DONE]\n\n")
+                return
             while behaviour.drips:
                 self.wfile.write(b":\n")
                 threading.Event().wait(0.05)

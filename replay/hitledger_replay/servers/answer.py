@@ -22,6 +22,7 @@ class Answer:
     def __init__(self, response: requests.Response, place: str, begun: float, seconds: float) -> None:
         """`place` is its URL, for messages; `seconds` may pass from `begun` to its end."""
         self.begun = begun
+        self.finished = False  # whether a stream said its end
         self._response = response
         self._place = place
         self._seconds = seconds
@@ -58,6 +59,7 @@ class Answer:
                 continue
             data = line[5:].strip()
             if data == b"[DONE]":
+                self.finished = True
                 return
             chunk = json_object(data, self._place)
             if chunk.get("error"):

@@ -112,6 +112,8 @@ class ServerClient:
                     first = time.perf_counter() - answer.begun
                 if isinstance(chunk.get("usage"), dict):
                     usage = chunk["usage"]
+        if first is None and not answer.finished:
+            raise ServerGoneError(f"{self.url}: the connection broke before the first token")
         if first is None:
             raise ServerError(f"{self.url}: the stream ended without a token")
         details = usage.get("prompt_tokens_details")
