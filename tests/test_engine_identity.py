@@ -7,7 +7,7 @@ import torch
 
 from engine_models import ARCHITECTURES, generated, plain_logits, random_model, random_tokens
 from hitledger_replay.engine.attention.reference import ReferenceAttention
-from hitledger_replay.engine.attention.tiled import TiledAttention
+from hitledger_replay.engine.attention.tiled import TILE, TiledAttention
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.request import Request, RequestResult
 
@@ -40,6 +40,19 @@ def test_hit_is_bitwise_equal_to_a_cold_run_cut_at_the_same_place(block_size: in
         assert result.outputs == cold.outputs
         if dtype is torch.float32:
             torch.testing.assert_close(logits_of(result), whole, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("kind", ["llama", "mistral", "gemma2", "gpt2"])
+@pytest.mark.parametrize("hit", [TILE - 16, TILE, TILE + 16, 2 * TILE, 2 * TILE + 16])
+def test_so_it_is_where_prefix_and_rest_are_longer_than_a_tile(kind: str, hit: int) -> None:
+    """What is merged of a tile's own keys and those in front of it does not depend on where these come from."""
+    prompt, options = random_tokens(2 * TILE + 40), EngineOptions(80, 16, keep_logits=True, poison=True)
+    warm = Engine(random_model(kind), options)
+    warm.run_one(Request("first", prompt[:hit]))
+    result = warm.run_one(Request("second", prompt))
+    cold = Engine(random_model(kind), options).run_one(Request("cold", prompt, split_at=(hit,)))
+    assert (result.num_cached_tokens, cold.num_cached_tokens) == (hit, 0)
+    assert torch.equal(logits_of(result), logits_of(cold))
 
 
 @pytest.mark.parametrize("kind", [*ARCHITECTURES, "gpt2"])
