@@ -6,9 +6,9 @@ from operator import attrgetter
 from typing import Any
 
 
-def columns(rows: Sequence[object], *names: str) -> list[tuple[Any, ...]]:
-    """One tuple a field, in the order of the names."""
-    return [tuple(map(attrgetter(name), rows)) for name in names]
+def columns(rows: Sequence[object], *names: str) -> list[list[Any]]:
+    """One list a field, in the order of the names."""
+    return [list(map(attrgetter(name), rows)) for name in names]
 
 
 def tokens(column: Iterable[int | None]) -> int:

@@ -75,11 +75,10 @@ def sums_of(calls: Sequence[CallResult]) -> Sums:
     """These calls added up."""
     names = ("input_tokens", "uncached_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
     total, uncached, read, written, output = columns(calls, *names)
-    ideal, expected, predecessor, notes = columns(
-        calls, "ideal_cache_read_tokens", "expected_cache_read_tokens", "predecessor", "notes"
-    )
+    ideal, expected = columns(calls, "ideal_cache_read_tokens", "expected_cache_read_tokens")
     cost, without_cache, logged, computed = columns(calls, "cost", "cost_without_cache", "logged_cost", "computed_cost")
-    started, agent, model, project, evidence = columns(calls, "started_at", "agent", "model", "project", "evidence")
+    started, agent, model, project = columns(calls, "started_at", "agent", "model", "project")
+    predecessor, notes, evidence = columns(calls, "predecessor", "notes", "evidence")
     times = [time for time in started if time is not None]
     return Sums(
         calls=len(calls),

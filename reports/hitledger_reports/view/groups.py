@@ -83,8 +83,9 @@ def least_sure(certainties: Sequence[Mapping[str, Certainty]], figure: str) -> C
 def sum_of(calls: Sequence[CallResult]) -> Sum:
     """Calls added up; what a call does not report adds nothing."""
     names = ("input_tokens", "uncached_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-    total, uncached, read, written, output = columns(calls, *names)
-    ideal, cost, certainties = columns(calls, "ideal_cache_read_tokens", "cost", "certainty")
+    total, uncached, read, written, output, ideal, cost, certainties = columns(
+        calls, *names, "ideal_cache_read_tokens", "cost", "certainty"
+    )
     unpriced = [whole for figure, whole in zip(cost, total, strict=True) if figure is None]
     return Sum(
         calls=len(calls),
