@@ -231,9 +231,9 @@ def replay(
     format: Annotated[str | None, typer.Option(help="Reader to use; `hitledger formats` lists them.")] = None,
     mode: Annotated[str | None, typer.Option(help="plan (no tensors), tiny (random weights) or model.")] = None,
     model: Annotated[str | None, typer.Option(help="tiny, smollm2, a GGUF file, a folder, a hub id.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = "auto",
-    attention: Annotated[str, typer.Option(help="auto, reference, tiled or varlen.")] = "auto",
-    kv_dtype: Annotated[str, typer.Option(help="model, fp32, bf16, fp16 or fp8.")] = "model",
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:N or mps.")] = None,
+    attention: Annotated[str | None, typer.Option(help="auto, reference, tiled or varlen.")] = None,
+    kv_dtype: Annotated[str | None, typer.Option(help="model, fp32, bf16, fp16 or fp8.")] = None,
     block_size: Annotated[int | None, typer.Option(help="Tokens a block; 16, or what a server states.")] = None,
     policy: Annotated[str | None, typer.Option(help="Expire like a provider: anthropic-5m, openai-10m, …")] = None,
     scale: Annotated[str, typer.Option(help="auto, or a factor that shortens every prompt.")] = "1",
@@ -241,9 +241,9 @@ def replay(
     render: Annotated[str, typer.Option(help="auto, template or text.")] = "auto",
     allow_network: Annotated[bool, typer.Option("--allow-network", help="Let --model be fetched.")] = False,
     url: Annotated[str | None, typer.Option(help="Use an OpenAI-compatible server, not our engine.")] = None,
-    server_engine: Annotated[str, typer.Option(help="Whose rule: auto, vllm, sglang, llama.cpp.")] = "auto",
-    server_flags: Annotated[str, typer.Option(help="Flags llama.cpp's server was started with.")] = "",
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.")] = 600.0,
+    server_engine: Annotated[str | None, typer.Option(help="Whose rule: auto, vllm, sglang, llama.cpp.")] = None,
+    server_flags: Annotated[str | None, typer.Option(help="Flags llama.cpp's server was started with.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds to wait for a server; 600.")] = None,
     audit: Annotated[str | None, typer.Option(metavar="AUDIT.json", help="Reconcile with this audit.")] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the measurement; resumes if stopped.")
@@ -259,17 +259,20 @@ def replay(
     environ.setdefault("OMP_WAIT_POLICY", "passive")  # torch's threads must not spin for each other on a busy machine
     commands = replay_commands("sessions.command")
     commands.require_places({"--json": json, "--events": events, "--metrics": metrics})
+    own = {"--mode": mode, "--policy": policy, "--runs": runs, "--events": events, "--metrics": metrics}
+    own |= {"--device": device, "--attention": attention, "--kv-dtype": kv_dtype, "--allow-network": allow_network}
+    server = {"--server-engine": server_engine, "--server-flags": server_flags, "--timeout": timeout}
+    commands.require_fitting(own, server, url)
     audited = commands.read_audit(audit)
     calls = commands.read_calls(inputs or [], format)
     with replaying(quiet) as progress:
         if url is not None:
-            own = {"--mode": mode, "--policy": policy, "--runs": runs, "--events": events, "--metrics": metrics}
-            commands.require_server_options(own)
-            server = commands.server_options(server_engine, block_size, render, scale, server_flags)
-            found = commands.replay_there(calls, commands.client(url, model, timeout), server, json, progress)
+            there = commands.server_options(server_engine or "auto", block_size, render, scale, server_flags or "")
+            client = commands.client(url, model, 600.0 if timeout is None else timeout)
+            found = commands.replay_there(calls, client, there, json, progress)
         else:
             files = (commands.checkpoint_path(json) if json else None, events, metrics)
-            where = (device, attention, kv_dtype, block_size)
+            where = (device or "auto", attention or "auto", kv_dtype or "model", block_size)
             how = (policy, scale, runs, render, allow_network)
             found = commands.replay_here(calls, commands.replay_options(mode, model, where, how, files), progress)
     for line in commands.conclude(found, json, audited, every_call):

@@ -135,8 +135,13 @@ def require_places(files: Mapping[str, Path | None]) -> None:
             raise UsageError(f"{option} {path}: its folder does not exist")
 
 
-def require_server_options(own: Mapping[str, object]) -> None:
-    """`own`: values, by option, that only the engine of this package knows. Raises UsageError if one was given."""
-    given = [option for option, value in own.items() if value is not None]
+def require_fitting(own: Mapping[str, object], server: Mapping[str, object], url: str | None) -> None:
+    """`own` and `server`: values, by option, that only our engine or only a server knows; None: not given.
+
+    Raises UsageError if an option was given that would do nothing.
+    """
+    given = [option for option, value in (server if url is None else own).items() if value not in (None, False)]
+    if given and url is None:
+        raise UsageError(f"{', '.join(given)}: only with --url, for a server")
     if given:
         raise UsageError(f"{', '.join(given)}: not with --url, which runs the server's own engine")
