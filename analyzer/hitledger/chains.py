@@ -20,7 +20,7 @@ CANDIDATES = 64  # how far back a call that extends none of the latest ones is s
 ID_KEYS = frozenset({"id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"})
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(msgspec.Struct, frozen=True, gc=False):
     """A call's place in its session."""
 
     call: Call

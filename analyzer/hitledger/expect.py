@@ -29,7 +29,7 @@ KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "repl
 SLACK_TOKENS, SLACK_SHARE = 16, 0.01  # a read this close to the expected one is explained by it
 
 
-class Expectation(msgspec.Struct, frozen=True):
+class Expectation(msgspec.Struct, frozen=True, gc=False):
     """What the rule says of one call."""
 
     rule: Rule

@@ -12,7 +12,7 @@ from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.types import CacheWrite, Call, Usage
 
 
-class CallMoney(msgspec.Struct, frozen=True):
+class CallMoney(msgspec.Struct, frozen=True, gc=False):
     """What a call costs, at which rates; `error` says why it has no price."""
 
     cost: Cost | None

@@ -43,7 +43,7 @@ class Positions:
         return _stretched(raw, anchors(call, raw, marks))
 
 
-class TranscriptPositions(msgspec.Struct, frozen=True, eq=False):
+class TranscriptPositions(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Token positions of one prompt of a transcript."""
 
     ends: Mapping[Prompt, int]  # logged lengths of the prompts of calls

@@ -63,7 +63,7 @@ class Attribution(msgspec.Struct, frozen=True):
     unexplained: int = 0  # expected by the rule, not read: routing, eviction, or a fault in our rule
 
 
-class CallResult(msgspec.Struct, frozen=True):
+class CallResult(msgspec.Struct, frozen=True, gc=False):
     """One call with its four columns. Token counts are None where unknown, never 0."""
 
     id: str

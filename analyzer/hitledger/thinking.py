@@ -52,7 +52,7 @@ class EffectivePrompt(Prompt):
         return count, False
 
 
-class _Turn(msgspec.Struct, frozen=True):
+class _Turn(msgspec.Struct, frozen=True, gc=False):
     """The effective form of a prompt, and of the one that opened its turn."""
 
     effective: Prompt

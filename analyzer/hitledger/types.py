@@ -185,7 +185,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     row: int  # from 1
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """One request and its response, as one log has it."""
 
     id: str

@@ -51,7 +51,7 @@ def parse_min_loss(text: str) -> MinLoss:
     return MinLoss(tokens if tokens is not None else 2**62, share if share is not None else never)
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What became of what the predecessor left readable. `diagnosis` None: nothing was lost, or too little to list."""
 
     readable_before: int | None

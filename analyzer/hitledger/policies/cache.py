@@ -20,7 +20,7 @@ class Obstacle(StrEnum):
     BEYOND_LOOKBACK = "beyond-lookback"
 
 
-class Forecast(msgspec.Struct, frozen=True):
+class Forecast(msgspec.Struct, frozen=True, gc=False):
     """What the rule makes readable for one prompt, before it is sent."""
 
     read: int  # tokens

@@ -47,7 +47,7 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     ttl: str
 
 
-class View(msgspec.Struct, frozen=True, eq=False):
+class View(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One call's prompt for a simulator. Positions count leading segments: 0 is nothing, `length` is all."""
 
     call: Call
