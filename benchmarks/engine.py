@@ -25,19 +25,17 @@ from typing import Any
 import torch
 from gguf_float32 import write_float32
 from peers import Peer, PeerError, llama_server, vllm_server
+from pool_memory import pool_memory
 from ttft_table import OURS, PLAIN, Row, fastest, fitted, ratios, side_by_side
 
-from hitledger_replay.dtypes import kv_dtype
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.request import Request
-from hitledger_replay.modelconfig import spec_from_config
 from hitledger_replay.models.export import export_model
 from hitledger_replay.models.load import load_model
 from hitledger_replay.models.loaded import LoadedModel
 from hitledger_replay.models.smollm2 import smollm2_file
 from hitledger_replay.servers.client import ServerClient
 from hitledger_replay.sessions.standin import standin_ids
-from hitledger_replay.sizing import Layout, physical
 
 SHARES = (0.0, 0.99, 0.9, 0.5)  # falling: llama.cpp's slot keeps of a prompt what the next one shares with it
 BLOCK_SIZE = 16
@@ -106,17 +104,6 @@ def started(loaded: LoadedModel, vllm: Path, llama: Path, threads: int) -> Itera
         print(f"llama.cpp is left out: there is no {llama}; `make llama` installs it")
 
 
-def memory(loaded: LoadedModel, length: int) -> str:
-    """The pool's tensors beside the size table, for one sequence."""
-    config = {**loaded.model.config.to_dict(), "dtype": "float32"}
-    spec, blocks = spec_from_config(config, loaded.name), -(-length // BLOCK_SIZE)
-    sized = physical(spec, length, 1, kv_dtype("fp32"), Layout(BLOCK_SIZE))
-    store = Engine(loaded.model, EngineOptions(blocks + 1, BLOCK_SIZE)).store
-    held = store.rows.numel() * store.rows.element_size()
-    wanted = sized.live + sized.rounding + sized.scales_alignment
-    return f"pool for {length} tokens: {held:,} bytes, size table {wanted:,} ({held / wanted - 1:+.2%}, the null block)"
-
-
 def measured(loaded: LoadedModel, peers: list[Peer], lengths: list[int], runs: int, clock: str) -> Iterator[Row]:
     """Every engine in turn, prompt by prompt, behind a short warm-up of each."""
     list(own_times(loaded, WARM_UP, -1, CLOCKS[clock]))
@@ -155,7 +142,8 @@ def main() -> None:
         rows = fastest(measured(loaded, peers, lengths, options.runs, options.clock))
     rows.sort(key=lambda row: (row.num_tokens, row.share))
     print(f"{loaded.name}, {options.threads} threads, {options.clock} seconds, fastest of {options.runs}\n")
-    for line in (*side_by_side(rows), "", *ratios(rows), "", fitted(rows), memory(loaded, max(lengths))):
+    pool = pool_memory(loaded.model, loaded.name, "float32", "fp32", max(lengths), BLOCK_SIZE)
+    for line in (*side_by_side(rows), "", *ratios(rows), "", fitted(rows), pool):
         print(line)
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")

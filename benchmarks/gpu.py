@@ -19,15 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pool_memory import pool_memory
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from hitledger_replay.dtypes import kv_dtype
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.request import Request
-from hitledger_replay.modelconfig import spec_from_config
 from hitledger_replay.prefill import attention_flops, linear_flops
 from hitledger_replay.sessions.standin import standin_ids
-from hitledger_replay.sizing import Layout, physical
 
 LENGTHS = (8192, 32768)
 SHARES = (0.0, 0.5, 0.9, 0.99)
@@ -140,16 +138,6 @@ def decode_line(model: Any) -> str:
     )
 
 
-def memory_line(model: Any) -> str:
-    config = {**model.config.to_dict(), "dtype": "bfloat16"}
-    length = LENGTHS[-1]
-    sized = physical(spec_from_config(config, "random"), length, 1, kv_dtype("bf16"), Layout(BLOCK_SIZE))
-    store = Engine(model, EngineOptions(length // BLOCK_SIZE + 1, BLOCK_SIZE)).store
-    held = store.rows.numel() * store.rows.element_size()
-    wanted = sized.live + sized.rounding + sized.scales_alignment
-    return f"pool for {length} tokens: {held:,} bytes, size table {wanted:,} ({held / wanted - 1:+.2%}, the null block)"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path)
@@ -170,7 +158,7 @@ def main() -> None:
         figures = (row.ttft, row.compute_floor, row.byte_floor)
         cells = " | ".join(f"{1000 * seconds:.2f}" for seconds in figures)
         print(f"| {row.num_tokens} | {row.num_cached} | {cells} | {row.ttft / floor:.2f} |")
-    print(memory_line(model))
+    print(pool_memory(model, "random", "bfloat16", "bf16", LENGTHS[-1], BLOCK_SIZE))
     print(decode_line(model))
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from hitledger.errors import NothingToReadError
-from hitledger.logs.discover import discover, shown
+from hitledger.logs.discover import discover
 from hitledger.logs.ingest import Ingest
+from hitledger.onscreen import escaped
 
 
 @pytest.fixture
@@ -136,4 +137,4 @@ def test_no_input_means_the_home_folder(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_names_are_safe_to_print() -> None:
-    assert shown("a\x1b[31m/b\n\udcff/größe 1.jsonl") == "a\\x1b[31m/b\\n\\udcff/größe 1.jsonl"
+    assert escaped("a\x1b[31m/b\n\udcff/größe 1.jsonl") == "a\\x1b[31m/b\\n\\udcff/größe 1.jsonl"

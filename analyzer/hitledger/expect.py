@@ -91,7 +91,8 @@ class Forecaster:
         more = read is not None and read > forecast.read + SLACK_TOKENS
         blocked = None if healthy and not more else cache.blocked(view, now, forecast.read)
         left = cache.store(view, index, forecast)
-        warmed = more and (blocked is None or read is None or read > blocked.tokens + SLACK_TOKENS)
+        known = forecast.read if blocked is None else max(forecast.read, blocked.tokens)
+        warmed = read is not None and read > known + SLACK_TOKENS
         return Expectation(rule, view, forecast, left, key, blocked, warmed)
 
     def _cache(self, key: tuple[str, ...], algorithm: Algorithm) -> Cache:
@@ -108,12 +109,10 @@ class Forecaster:
     def _view(self, call: Call, rule: Rule, earlier: Expectation | None) -> View:
         salt, whole_salt, minimum, strips = self._terms(call, rule)
         prompt = self._effective(call, rule, strips)
-        goes_on = earlier is not None and prompt.base is earlier.view.prompt
-        root = earlier.view.root if goes_on and earlier is not None else self._root(prompt)
-        if earlier is not None and root is earlier.view.root and salt is earlier.view.salt:
-            head = earlier.view.head
-        else:
-            head = self._hashes.head(root, salt, whole_salt)
+        last = earlier.view if earlier is not None else None
+        root = last.root if last is not None and prompt.base is last.prompt else self._root(prompt)
+        alike = last is not None and root is last.root and salt is last.salt
+        head = last.head if last is not None and alike else self._hashes.head(root, salt, whole_salt)
         given = marks_of(call, prompt, rule)
         at_ends = message_ends.written(call, prompt, rule, given) if rule.algorithm is Algorithm.MESSAGE_ENDS else None
         ttl = client_ttl(call, rule)

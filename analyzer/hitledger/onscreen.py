@@ -6,6 +6,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
+def escaped(text: str) -> str:
+    """`text` with an escape for each character that is not printable, where it still has to say which file or trace."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
 def short_name(text: str, width: int) -> str:
     """Exactly `width` columns. A longer name loses its middle: ids that are made in a row begin alike."""
     name = printable(text)

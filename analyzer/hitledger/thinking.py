@@ -77,20 +77,13 @@ class ThinkingStripper:
         return found.effective
 
     def _turn(self, prompt: Prompt, opens_turn: bool) -> _Turn:
-        if not opens_turn and prompt.base is not None:
-            last = self._turns.get(prompt.base)  # nearly all go on with the call before
-            if last is not None:
-                grown = prompt if last.effective is prompt.base else _grown(last.effective, (prompt,))
-                return _Turn(grown, last.first, last.first_effective)
-        added: list[Prompt] = []
-        for node in prompt.lineage():
-            known = self._turns.get(node)
-            if known is not None:
-                break
+        added, node = [prompt], prompt.base  # nearly all go on with the call before
+        while node is not None and node not in self._turns:
             added.append(node)
-        else:
+            node = node.base
+        if node is None:
             return _Turn(prompt, prompt, prompt)
-        nodes = tuple(reversed(added))
+        known, nodes = self._turns[node], tuple(reversed(added))
         if not opens_turn:
             effective = prompt if known.effective is node else _grown(known.effective, nodes)
             return _Turn(effective, known.first, known.first_effective)

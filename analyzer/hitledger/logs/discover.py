@@ -11,6 +11,7 @@ from hitledger.errors import NothingToReadError
 from hitledger.logs.files import MAX_DOCUMENT_BYTES, LogFile
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.postgres import database, is_address
+from hitledger.onscreen import escaped
 
 STDIN = "-"
 # Where agents keep their logs, below the home folder.
@@ -50,11 +51,6 @@ def discover(inputs: Sequence[str], ingest: Ingest) -> tuple[LogFile, ...]:
     return tuple(files)
 
 
-def shown(name: str) -> str:
-    """A path safe to print: what is no printable character is escaped."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
-
-
 def _usual_places() -> list[tuple[Path, str]]:
     home = Path.home()
     places = [(home / place, f"~/{place}") for place in USUAL_PLACES]
@@ -77,7 +73,7 @@ def _expanded(inputs: Sequence[str], ingest: Ingest) -> Iterator[tuple[Path, str
         else:
             matches = sorted(glob.glob(given, recursive=True, include_hidden=True))
             if not matches:
-                ingest.refuse(shown(given), "no file matches")
+                ingest.refuse(escaped(given), "no file matches")
             for match in matches:
                 yield Path(match), match
 
@@ -105,11 +101,11 @@ def _under(path: Path, name: str, ingest: Ingest, seen: set[Identity]) -> Iterat
             if stat.S_ISDIR(status.st_mode):
                 waiting.extend(reversed(_entries(path, name)))
             elif stat.S_ISREG(status.st_mode):
-                yield LogFile(path, shown(name))
+                yield LogFile(path, escaped(name))
             else:
-                ingest.refuse(shown(name), "neither a file nor a folder (pipe it in and name it -)")
+                ingest.refuse(escaped(name), "neither a file nor a folder (pipe it in and name it -)")
         except OSError as error:
-            ingest.refuse(shown(name), f"cannot be read: {error.strerror}")
+            ingest.refuse(escaped(name), f"cannot be read: {error.strerror}")
 
 
 def _entries(folder: Path, name: str) -> list[tuple[Path, str]]:

@@ -3,7 +3,6 @@
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -126,7 +125,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def strips(self, model: str) -> bool:
         """Whether earlier thinking is dropped by the server at a new user turn."""
-        return bool(self.strips_thinking) and matches_cached(model, self.strips_thinking)
+        return matches(model, self.strips_thinking)
 
     def applies(self, provider: str, model: str, api: str, day: date) -> bool:
         """Whether the rule holds for a call."""
@@ -138,12 +137,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and matches(model, self.models)
             and matches(model, self.within)
         )
-
-
-@lru_cache(maxsize=4096)
-def matches_cached(model: str, globs: tuple[str, ...]) -> bool:
-    """`matches`, remembered: asked once a call."""
-    return matches(model, globs)
 
 
 def matches(model: str, globs: tuple[str, ...]) -> bool:

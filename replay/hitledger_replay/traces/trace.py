@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hitledger.errors import UsageError
+from hitledger.onscreen import escaped
 from hitledger_replay.errors import TraceError
 from hitledger_replay.traces.keys import chained_keys
 
@@ -97,7 +98,8 @@ class TraceBuilder:
     """Collects rows; every complaint names the file and the row. `place` is what to call a row, such as "line"."""
 
     def __init__(self, name: str, file: str, block_size: int, place: str = "line") -> None:
-        self.name, self.file, self.place = printable(name), file, place
+        self.name = escaped(name[:MAX_TEXT])  # it may be long and steer a terminal
+        self.file, self.place = file, place
         self.block_size = check_block_size(block_size, file)
         self._ids: list[npt.NDArray[np.int64]] = []
         self._rows: list[int | str] = []
@@ -178,11 +180,6 @@ class TraceBuilder:
         if blocks.min() < 0:
             raise self.fail(row, f"block id {blocks.min()} is negative")
         return blocks
-
-
-def printable(name: str) -> str:
-    """A trace's own name for itself, fit to be shown: it may be long and steer a terminal."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name[:MAX_TEXT])
 
 
 def check_block_size(block_size: Any, file: str) -> int:

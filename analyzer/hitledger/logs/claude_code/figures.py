@@ -59,7 +59,7 @@ def other_figures(raw: dict[str, Any]) -> OtherFigures:
 def plain_usage(figures: Figures) -> Usage | None:
     """Token classes where they are the figures themselves, None where `read_usage` has to look at more."""
     tools, split, written = figures.server_tool_use, figures.cache_creation, figures.cache_creation_input_tokens
-    if figures.output_tokens_details is not None or (figures.iterations and not is_one_round(figures.iterations)):
+    if figures.output_tokens_details is not None or not is_one_round(figures.iterations):
         return None
     if tools is not None and (tools.web_search_requests or tools.web_fetch_requests):
         return None

@@ -1,7 +1,6 @@
 """What nearly all calls of an agent say alike: made once, and again where a row says something else."""
 
 import re
-from functools import lru_cache
 from pathlib import PurePath
 from sys import intern
 from typing import Any
@@ -63,7 +62,7 @@ class Settings:
         setting = self._last = Setting(
             intern(str(row.sessionId or PurePath(self.file).stem)),
             name,
-            _named(name),
+            provider_of(name),
             _parameters(row.effort, speed),
             _last_part(row.cwd) if type(row.cwd) is str else "",
             served_tier({"service_tier": tier, "speed": speed, "inference_geo": place}),
@@ -84,11 +83,6 @@ def purpose_of(agent: str) -> str:
     return PURPOSES.get(match[1], match[1]) if match else ""
 
 
-@lru_cache(maxsize=64)
-def _named(model: str) -> str:
-    return provider_of(model)
-
-
 def _parameters(effort: Any, speed: Any) -> tuple[Parameter, ...]:
     found = []
     if isinstance(effort, str):
@@ -98,7 +92,6 @@ def _parameters(effort: Any, speed: Any) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=64)
 def _last_part(folder: str) -> str:
     """The name of the working folder without the path to it, which is nobody's business."""
     return re.split(r"[\\/]", folder.rstrip("\\/"))[-1]
