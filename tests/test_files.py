@@ -38,9 +38,22 @@ def test_each_row_says_where_it_starts(tmp_path: Path) -> None:
     found = 0
     for _, data, line, start in file.decoded(ledger, row_value):
         assert LINES[start : start + len(line)] == line
-        assert (row_value(line), ledger.bytes_read) == (data, start + len(line))
+        assert row_value(line) == data
         found += 1
-    assert found == 3
+    assert (found, ledger.bytes_read) == (3, len(LINES))
+
+
+@pytest.mark.parametrize("batch", [0, 9, 20, 1000])
+def test_lines_are_the_same_however_many_are_decoded_at_once(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BATCH_BYTES", batch)
+    monkeypatch.setattr(files, "MAX_ROW_BYTES", 30)
+    long = b'{"x":"' + b"y" * 40 + b'"}\n'
+    content = b'{"a":1}\n\n{"a":2}\n' + long + b'{"a":3}\n{"a":\n[4]\n' + long + long + b'{"a":5}\n' + long[:-1]
+    ledger = FileLedger("-", "")
+    found = [(number, line) for number, _, line, _ in LogFile(None, "-", content).decoded(ledger, row_value)]
+    assert found == [(1, b'{"a":1}\n'), (3, b'{"a":2}\n'), (5, b'{"a":3}\n'), (7, b"[4]\n"), (10, b'{"a":5}\n')]
+    assert [skip.row for skip in ledger.skips] == [4, 6, 8, 9, 11]
+    assert (ledger.rows, ledger.bytes_read) == (10, len(content))
 
 
 def test_many_frames(tmp_path: Path) -> None:
@@ -77,6 +90,7 @@ def test_a_line_over_the_limit_is_skipped_and_the_rest_read(monkeypatch: pytest.
 
 def test_more_than_a_file_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "MAX_FILE_BYTES", 20)
+    monkeypatch.setattr(files, "BATCH_BYTES", 0)
     found, ledger = rows(LogFile(None, "-", b'{"a":1}\n' * 9))
     assert len(found) == 3
     assert (ledger.rows, ledger.skips[0].row) == (4, 4)

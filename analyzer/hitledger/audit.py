@@ -17,7 +17,7 @@ from hitledger.money import CallMoney, break_cost, money_of, refuse_unpriced
 from hitledger.policies.rules import rules_with
 from hitledger.positions import Positions
 from hitledger.prices import PriceBook
-from hitledger.results import SCHEMA_VERSION, Audit, Break, CallResult
+from hitledger.results import SCHEMA_VERSION, Audit, Break
 from hitledger.sources import ingest_result, prices_used, rules_used
 from hitledger.stages import Stages
 from hitledger.sums import by_session
@@ -77,27 +77,20 @@ def audit_calls(
     judged: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Audit calls that were read already, in input order."""
-    stages = Stages(judged, len(calls), 3)
+    stages = Stages(judged, len(calls), 5)
     rules, book = rules_with(options.rules), PriceBook(options.prices)
     counter = TokenCounter(dict(options.tokenizers))
     chains = Chains()
     links = [chains.link(call) for call in stages.over(calls)]
     expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links], stages.over)
     judge = Judge(links, expectations, counter, options.min_loss)
-    verdicts: list[Verdict] = []
-    money: list[CallMoney] = []
-    rows: list[CallResult] = []
-    for link, expectation in stages.over(zip(links, expectations, strict=True)):
-        before = calls[link.predecessor] if link.predecessor is not None else None
-        verdict, price = judge.one(link), money_of(book, link.call, expectation)
-        compared = _compared(calls, expectation)
-        verdicts.append(verdict)
-        money.append(price)
-        rows.append(
-            call_result(
-                link, before, compared, expectation, verdict, price, counter=counter, with_segments=options.segments
-            )
-        )
+    # One question after the other over all calls: a short loop is faster than one that asks all of them of each call.
+    verdicts = [judge.one(link) for link in stages.over(links)]
+    money = [money_of(book, call, expectation) for call, expectation in zip(calls, expectations, strict=True)]
+    rows = [
+        call_result(calls, *known, counter=counter, with_segments=options.segments)
+        for known in stages.over(zip(links, expectations, verdicts, money, strict=True))
+    ]
     if options.strict:
         refuse_unpriced(calls, money)
     breaks = _breaks(links, verdicts, expectations, money, options)
@@ -113,11 +106,6 @@ def audit_calls(
         rules=rules_used(expectations),
         prices=prices_used(calls, money),
     )
-
-
-def _compared(calls: Sequence[Call], expectation: Expectation | None) -> str | None:
-    source = expectation.forecast.source if expectation is not None else None
-    return calls[source].id if source is not None else None
 
 
 def _breaks(

@@ -1,5 +1,6 @@
 """A call, its expectation, verdict and cost as the row that goes into the result."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -48,19 +49,20 @@ class Shown:
 
 
 def call_result(
+    calls: Sequence[Call],
     link: Link,
-    before: Call | None,
-    compared: str | None,
     expectation: Expectation | None,
     verdict: Verdict,
     money: CallMoney,
     counter: Counter,
     with_segments: bool,
 ) -> CallResult:
-    """One row. Figures that are not exact are named in `certainty`."""
+    """One row; `calls` are all of the run. Figures that are not exact are named in `certainty`."""
     call, usage, cost, rates = link.call, link.call.usage, money.cost, money.rates
+    before = calls[link.predecessor] if link.predecessor is not None else None
     shared = common_segments(before.prompt, call.prompt) if before is not None else 0
     forecast = expectation.forecast if expectation is not None else None
+    source = forecast.source if forecast is not None else None
     total = usage.input_tokens if usage is not None else None
     expected = None if forecast is None else forecast.read if total is None else min(forecast.read, total)
     ideal = ideal_of(total, verdict.readable_before, forecast.read if forecast is not None else None)
@@ -76,7 +78,7 @@ def call_result(
         link.index,
         link.index_in_session,
         before.id if before is not None else None,
-        compared,
+        calls[source].id if source is not None else None,
         call.started_at,
         verdict.gap_seconds,
         call.provider,

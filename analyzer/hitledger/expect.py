@@ -69,20 +69,28 @@ class Forecaster:
         """An expectation for each call, in the order given; None where no rule is known or the call was refused.
 
         What stood in the way is looked for only where less was read than the predecessor left, or with no predecessor.
-        `over` is told of each call, for who watches.
+        `over` is told of each call, twice, for who watches.
         """
+        order, before = in_time_order(calls), predecessors or [None] * len(calls)
+        views: list[View | None] = [None] * len(calls)
+        for index in over(order):
+            last = before[index]
+            views[index] = self._view(calls[index], views[last] if last is not None else None)
         found: list[Expectation | None] = [None] * len(calls)
-        for index in over(in_time_order(calls)):
-            before = predecessors[index] if predecessors is not None else None
-            found[index] = self.next(calls[index], index, found[before] if before is not None else None)
+        for index in over(order):
+            view, last = views[index], before[index]
+            if view is not None:
+                found[index] = self._next(view, index, found[last] if last is not None else None)
         return found
 
-    def next(self, call: Call, index: int, earlier: Expectation | None = None) -> Expectation | None:
-        """The call that comes next in time. `earlier`: what was expected of its predecessor."""
-        rule = rule_of(call, self._rules)
-        if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not call.prompt.length:
-            return None
-        view = self._view(call, rule, earlier)
+    def next(self, call: Call, index: int) -> Expectation | None:
+        """The call that comes next in time."""
+        view = self._view(call, None)
+        return None if view is None else self._next(view, index, None)
+
+    def _next(self, view: View, index: int, earlier: Expectation | None) -> Expectation:
+        """`earlier`: what was expected of its predecessor."""
+        call, rule = view.call, view.rule
         key, now, usage = key_of(call), call.started_at, call.usage
         cache = self._cache(key, rule.algorithm)
         forecast = cache.forecast(view, now)
@@ -106,10 +114,13 @@ class Forecaster:
         caches.append((algorithm, MarkedCache(self.heads) if algorithm.writes_at_marks else CACHES[algorithm]()))
         return caches[-1][1]
 
-    def _view(self, call: Call, rule: Rule, earlier: Expectation | None) -> View:
+    def _view(self, call: Call, last: View | None) -> View | None:
+        """The call as its cache sees it; `last`: its predecessor. None where no rule is known or it was refused."""
+        rule = rule_of(call, self._rules)
+        if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not call.prompt.length:
+            return None
         salt, whole_salt, minimum, strips = self._terms(call, rule)
         prompt = self._effective(call, rule, strips)
-        last = earlier.view if earlier is not None else None
         root = last.root if last is not None and prompt.base is last.prompt else self._root(prompt)
         alike = last is not None and root is last.root and salt is last.salt
         head = last.head if last is not None and alike else self._hashes.head(root, salt, whole_salt)

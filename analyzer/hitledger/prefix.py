@@ -51,13 +51,13 @@ def parting(earlier: Prompt, later: Prompt) -> tuple[int, Segment | None, Segmen
     """
     shared = _last_shared(earlier, later)
     if shared is earlier:
-        return len(earlier), None, None
-    start = 0 if shared is None else len(shared)
+        return earlier.length, None, None
+    start = 0 if shared is None else shared.length
     pairs = zip_longest(segments_from(earlier, start), segments_from(later, start))
     for offset, (left, right) in enumerate(pairs):
         if left is None or right is None or (left is not right and left.digest != right.digest):
             return start + offset, left, right
-    return min(len(earlier), len(later)), None, None
+    return min(earlier.length, later.length), None, None
 
 
 def _last_shared(earlier: Prompt, later: Prompt) -> Prompt | None:
@@ -65,14 +65,22 @@ def _last_shared(earlier: Prompt, later: Prompt) -> Prompt | None:
     left: Prompt | None = earlier
     right: Prompt | None = later
     while left is not right and left is not None and right is not None:
-        # Of two of the same length one can extend the other by nothing: then only that one goes back.
-        back_left = left.length >= right.length
-        back_right = right.length >= left.length
-        if back_left and back_right:
-            back_right = left.base is None or left.base.length < left.length
-            back_left = not back_right or right.base is None or right.base.length < right.length
-        left, right = left.base if back_left else left, right.base if back_right else right
+        if left.length > right.length:
+            left = left.base
+        elif right.length > left.length:
+            right = right.base
+        elif _adds_nothing(left):
+            left = left.base
+        elif _adds_nothing(right):
+            right = right.base
+        else:
+            left, right = left.base, right.base
     return left if left is right else None
+
+
+def _adds_nothing(prompt: Prompt) -> bool:
+    """Of two prompts of the same length one can extend the other by nothing: then only that one goes back."""
+    return prompt.base is not None and prompt.base.length == prompt.length
 
 
 def segments_from(prompt: Prompt, start: int) -> Iterator[Segment]:

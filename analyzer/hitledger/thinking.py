@@ -36,8 +36,9 @@ class EffectivePrompt(Prompt):
 
     def pieces(self) -> Iterator[Segment]:
         """The own segments one by one; no more of the transcript is cut than is asked for."""
-        whole = sum(len(node) - len(node.base or ()) for node in self._nodes)
-        drops = self.base is not None and whole > self.length - len(self.base)
+        first, last = self._nodes[0], self._nodes[-1]
+        whole = last.length - (first.base.length if first.base is not None else 0)
+        drops = self.base is not None and whole > self.length - self.base.length
         for node in self._nodes:
             yield from (s for s in node.pieces() if not drops or s.kind is not Kind.THINKING)
 
@@ -99,13 +100,14 @@ class ThinkingStripper:
         dropped = sum(node.thinking() for node in since)
         if not dropped:
             return prompt if known.effective is nodes[0].base else _grown(known.effective, nodes)
-        length = len(known.first_effective) + len(prompt) - len(known.first) - dropped
+        length = known.first_effective.length + prompt.length - known.first.length - dropped
         return EffectivePrompt(known.first_effective, tuple(reversed(since)), length)
 
 
 def _grown(base: Prompt, nodes: tuple[Prompt, ...]) -> Prompt:
-    added = len(nodes[-1]) - len(nodes[0].base or ())
-    return EffectivePrompt(base, nodes, len(base) + added)
+    first = nodes[0].base
+    added = nodes[-1].length - (first.length if first is not None else 0)
+    return EffectivePrompt(base, nodes, base.length + added)
 
 
 def _filtered(prompt: Prompt) -> Prompt:

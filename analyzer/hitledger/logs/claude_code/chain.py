@@ -17,12 +17,13 @@ from hitledger.logs.claude_code.request import Request
 from hitledger.logs.claude_code.row import Entry
 from hitledger.logs.claude_code.setting import Settings
 from hitledger.segments import digest_of, hidden
-from hitledger.types import Call, Kind, Prompt, Segment, prompt_of
+from hitledger.types import Kind, Prompt, Segment, prompt_of
 
 STEP_BITS = 24  # a place in the chain is one number: the step, and how many inputs of it had come in
 INPUTS_MASK = (1 << STEP_BITS) - 1
 CLEARED = "[Old tool result content cleared]"  # what the program puts in the place of a result it drops
 
+Complete = tuple[Request, Settings]  # a request with its whole answer, and what its call takes over from the last one
 Step = tuple[Prompt, list[Part], list[Part]]  # the request's prompt, its answer, what came in after it
 
 
@@ -30,15 +31,15 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "calls", "current", "events", "here", "inputs", "name", "parent", "place", "places", "prompt"),
+        *("answer", "complete", "current", "events", "here", "inputs", "name", "parent", "place", "places", "prompt"),
         *("root", "rows", "segments", "settings", "stamp", "steps", "thinking", "version"),
     )
 
-    def __init__(self, name: str, parent: str, rows: Rows, calls: dict[str, Call | None]) -> None:
+    def __init__(self, name: str, parent: str, rows: Rows, complete: list[Complete]) -> None:
         self.name = name
         self.parent = parent  # the agent that started it, "" for the main one
         self.rows = rows
-        self.calls = calls  # of all chains of the file, by id; None: not complete yet, or copied from another file
+        self.complete = complete  # of all chains of the file, in the order in which their answers ended
         self.settings = Settings(rows.name, name)
         self.current: Request | None = None  # the request whose answer is coming in
         self.prompt = prompt_of((hidden(label=f"system prompt and tools{' of an agent' if parent else ''}"),))
@@ -70,7 +71,7 @@ class Chain:
         prompt, answer, inputs = self.steps[place >> STEP_BITS]
         self.close()
         self._open(prompt, list(answer), inputs[: place & INPUTS_MASK])
-        for _, _, _, count, thinking, _ in PART.iter_unpack(b"".join(self.answer + self.inputs)):
+        for *_, count, thinking, _ in PART.iter_unpack(b"".join(self.answer + self.inputs)):
             self.segments += count
             self.thinking += thinking
         return True
@@ -90,10 +91,10 @@ class Chain:
 
     def take(self, entry: Entry, segments: int) -> None:
         """Input behind the last answer."""
-        number, row, _, start = entry
+        number, row, line, start = entry
         inputs, rows = self.inputs, self.rows
         if rows.path is not None:  # as `parts` does it, for most rows of a transcript come here
-            inputs.append(PART.pack(number, start, 1, segments, 0, not inputs))
+            inputs.append(PART.pack(number, start, len(line), 1, segments, 0, not inputs))
         else:
             inputs += rows.parts((entry,), not inputs, segments, 0)
         self.segments += segments
@@ -117,13 +118,13 @@ class Chain:
         return prompt
 
     def close(self) -> None:
-        """No more of the current answer comes in. Its call is made while all that it is made of is at hand."""
+        """No more of the current answer comes in."""
         request = self.current
         if request is not None:
             self.current = None
             self._hear(request)
             if not request.copied:
-                self.calls[request.id] = request.close(self.settings)
+                self.complete.append((request, self.settings))
 
     def restart(self) -> None:
         """Nothing of what stands before is sent any more (compaction, a new root)."""

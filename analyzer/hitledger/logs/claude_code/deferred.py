@@ -6,6 +6,7 @@ input, a compressed file) is cut at once.
 """
 
 from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -14,13 +15,12 @@ from hitledger.errors import HitledgerError
 from hitledger.logs.claude_code.blocks import cut, reminder
 from hitledger.logs.claude_code.row import Entry
 from hitledger.logs.claude_code.whole import whole_row
-from hitledger.logs.files import MAX_ROW_BYTES
 from hitledger.types import Kind, Prompt, Segment
 
 Part = bytes  # a piece of a prompt, packed: a large tree has 170,000 of them
-# Number of the first row from 1, its first byte, how many rows, segments, thinking segments, whether they open a
+# Number of the first row from 1, its first byte, how many bytes, rows, segments, thinking segments, whether they open a
 # message. No rows: a segment that was cut already, and in the place of the first byte where it stands among those.
-PART = Struct("<QQLLL?")
+PART = Struct("<QQQLLL?")
 
 
 def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]:
@@ -47,7 +47,8 @@ class Rows:
         """What rows that follow each other put into the prompt: so many segments, thinking among them."""
         if self.path is not None:
             number, _, _, start = entries[0]
-            return [PART.pack(number, start, len(entries), count, thinking, opens)]
+            _, _, line, last = entries[-1]
+            return [PART.pack(number, start, last + len(line) - start, len(entries), count, thinking, opens)]
         found = []
         for index, (number, _, line, _) in enumerate(entries):
             segments = segments_of_row(whole_row(line), number, opens and not index)
@@ -58,7 +59,7 @@ class Rows:
         """A segment as a part."""
         self.segments.append(segment)
         is_thinking = segment.kind is Kind.THINKING
-        return PART.pack(0, len(self.segments) - 1, 0, 1, is_thinking, segment.opens_message)
+        return PART.pack(0, len(self.segments) - 1, 0, 0, 1, is_thinking, segment.opens_message)
 
     def cut(self, packed: bytes) -> Iterator[Segment]:
         """Parts as segments; a row is read again when it is asked for.
@@ -66,17 +67,17 @@ class Rows:
         Raises HitledgerError where the file is not what it was.
         """
         if self.path is None:
-            yield from (self.segments[place] for _, place, _, _, _, _ in PART.iter_unpack(packed))
+            yield from (self.segments[place] for _, place, *_ in PART.iter_unpack(packed))
             return
         try:
-            with self.path.open("rb") as stream:
-                for number, place, rows, _, _, opens in PART.iter_unpack(packed):
+            with FileIO(self.path) as stream:
+                for number, place, size, rows, _, _, opens in PART.iter_unpack(packed):
                     if not rows:
                         yield self.segments[place]
                         continue
                     stream.seek(place)
-                    for row in range(rows):
-                        line = stream.readline(MAX_ROW_BYTES + 1)
+                    lines = stream.read(size).split(b"\n", rows - 1)
+                    for row, line in zip(range(rows), lines, strict=True):
                         yield from segments_of_row(whole_row(line), number + row, opens and not row)
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise HitledgerError(f"{self.name}: changed while it was read: run again") from error
@@ -120,7 +121,7 @@ class DeferredPrompt(Prompt):
         """How many of the own segments belong to the last message, known without cutting them."""
         count = 0
         for place in range(len(self._parts) - PART.size, -1, -PART.size):
-            _, _, _, added, _, opens = PART.unpack_from(self._parts, place)
+            *_, added, _, opens = PART.unpack_from(self._parts, place)
             count += added
             if opens and added:
                 return count, True

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from hitledger.logs.claude_code.chain import Chain
+from hitledger.logs.claude_code.chain import Chain, Complete
 from hitledger.logs.claude_code.deferred import Rows
 from hitledger.logs.claude_code.request import Request
 from hitledger.logs.claude_code.row import Entry, Message, Row, ToolResult, row_of
@@ -20,6 +20,7 @@ CLEAR_COMMAND = "<command-name>/clear</command-name>"
 RESUME_HOOK = "SessionStart:resume"
 # What the program keeps for itself; it sends the other attachments as reminders in words that the log does not have.
 UNSENT_ATTACHMENTS = frozenset({"command_permissions", "hook_cancelled", "hook_non_blocking_error", "hook_success"})
+CALLS_AT_ONCE = 16
 MAX_KIND = 40  # characters of a row type that are shown
 NEW_CALL, SAME_CALL, COPIED_CALL = "", "same call", "copied call"  # no type of rows is called like the first
 RECONSTRUCTED = Evidence.RECONSTRUCTED  # an attribute of an enumeration is found slowly
@@ -41,7 +42,8 @@ class Transcript:
         self.agent_of_row: dict[str, str] = {}  # rows of agents inside the main file, which only the tree tells apart
         self.made: dict[str, Call | None] = {}  # by id, in the order of their first rows
         self.copies: set[str] = set()  # ids of calls that another file has
-        self.main = Chain(MAIN, "", self.held, self.made)
+        self.complete: list[Complete] = []  # their calls are still to be made
+        self.main = Chain(MAIN, "", self.held, self.complete)
         self.chains = {MAIN: self.main}
         # Rows that are no call; they reach the ledger when all rows are read. A Counter takes three times as long.
         self.kinds: defaultdict[str, int] = defaultdict(int)
@@ -60,12 +62,13 @@ class Transcript:
                 else:
                     kinds[self._other(entry, row)] += 1
             except UNEXPECTED as error:
-                self.ledger.skip(entry[0], f"unexpected content: {type(error).__name__}: {error}"[:200])
+                self._skip(entry, error)
+        for chain in self.chains.values():
+            chain.close()
+        self._make_calls()
         self.ledger.calls += kinds.pop(NEW_CALL, 0)
         for kind, count in kinds.items():
             self.ledger.known(kind, count)
-        for chain in self.chains.values():
-            chain.close()
         noted: defaultdict[tuple[str, ...], int] = defaultdict(int)
         for call in self.made.values():
             if call is not None:
@@ -75,12 +78,25 @@ class Transcript:
                 self.ledger.note(note, count)
         yield from filter(None, self.made.values())
 
+    def _make_calls(self) -> None:
+        """The calls of some requests, one after the other: faster than each between rows, and no row is held for long."""
+        for request, settings in self.complete:
+            try:
+                self.made[request.id] = request.close(settings)
+            except UNEXPECTED as error:
+                self.kinds[NEW_CALL] -= 1
+                self._skip(request.first, error)
+        self.complete.clear()
+
+    def _skip(self, entry: Entry, error: Exception) -> None:
+        self.ledger.skip(entry[0], f"unexpected content: {type(error).__name__}: {error}"[:200])
+
     def _agent(self, row: Row[Any]) -> Chain:
         """The chain of a row that is not the main agent's."""
         name = self._inline_agent(row) if row.agentId is None else row.agentId
         chain = self.chains.get(name)
         if chain is None:
-            chain = self.chains[name] = Chain(str(name), MAIN, self.held, self.made)
+            chain = self.chains[name] = Chain(str(name), MAIN, self.held, self.complete)
         return chain
 
     def _inline_agent(self, row: Row[Any]) -> str:
@@ -126,6 +142,8 @@ class Transcript:
         chain.stand_at(row.parentUuid)
         request = chain.current = self._request(chain, key, entry, row, message)
         self.made[key] = None
+        if len(self.complete) >= CALLS_AT_ONCE:
+            self._make_calls()
         if key in self.counted:
             request.copied = True
             self.copies.add(key)
