@@ -83,9 +83,7 @@ def audit_calls(
     chains = Chains()
     links = [chains.link(call) for call in stages.over(calls)]
     expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links], stages.over)
-    judge = Judge(links, expectations, counter, options.min_loss)
-    # One question after the other over all calls: a short loop is faster than one that asks all of them of each call.
-    verdicts = [judge.one(link) for link in stages.over(links)]
+    verdicts = Judge(links, expectations, counter, options.min_loss).all(stages.over)
     money = [money_of(book, call, expectation) for call, expectation in zip(calls, expectations, strict=True)]
     rows = [
         call_result(calls, *known, counter=counter, with_segments=options.segments)

@@ -1,7 +1,7 @@
 """For each call: what its predecessor left readable, what was read, what was lost, and why."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -64,6 +64,16 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     gap_seconds: float | None = None
 
 
+class _Loss(msgspec.Struct, frozen=True, gc=False):
+    """A loss that is listed if it has a cause."""
+
+    link: Link
+    before: Call
+    readable: int
+    read: int
+    rerender: Rerender | None
+
+
 class Judge:
     """Judges the calls of one run. Calls, links and expectations stand in input order."""
 
@@ -79,11 +89,15 @@ class Judge:
         self.counter = counter
         self.min_loss = min_loss
 
-    def all(self) -> list[Verdict]:
-        """A verdict for each call."""
-        return [self.one(link) for link in self.links]
+    def all(self, over: Callable[[Iterable[Link]], Iterable[Link]] = iter) -> list[Verdict]:
+        """A verdict for each call: of all calls what was lost, then of the losses to be listed why.
 
-    def one(self, link: Link) -> Verdict:
+        `over` is told of each call, for who watches.
+        """
+        found = [self._one(link) for link in over(self.links)]
+        return [self._diagnosed(one) if isinstance(one, _Loss) else one for one in found]
+
+    def _one(self, link: Link) -> Verdict | _Loss:
         """A call against its predecessor; a cold start only against a parallel one that was writing the same."""
         expectation = self.expectations[link.index]
         read = read_of(link.call, expectation)
@@ -104,7 +118,7 @@ class Judge:
         if not lost or self._returned(link, expectation, read):  # by position: by name it takes ten times as long
             return Verdict(readable, read, 0, 0, False, None, None, self._gap(link))
         if self.min_loss.reached(lost, readable):
-            return self._diagnosed(link, before, readable, read, rerender)
+            return _Loss(link, before, readable, read, rerender)
         if unreported(link.call):  # a small difference of two estimates is no loss
             lost = 0
         return Verdict(readable, read, lost, rebilled_of(link.call, lost, read), gap_seconds=self._gap(link))
@@ -125,9 +139,10 @@ class Judge:
             return False
         return read >= expectation.forecast.read - slack_of(expectation.forecast.read)
 
-    def _diagnosed(self, link: Link, before: Call, readable: int, read: int, rerender: Rerender | None) -> Verdict:
-        case = self._case(link, before, readable, read)
-        diagnosis = decide(case, rerender)
+    def _diagnosed(self, loss: _Loss) -> Verdict:
+        link, readable, read = loss.link, loss.readable, loss.read
+        case = self._case(link, loss.before, readable, read)
+        diagnosis = decide(case, loss.rerender)
         rule = case.rule
         rebilled = rebilled_of(link.call, case.lost, read)
         # Nothing is promised there and no lifetime is published: a miss alone is no verdict.

@@ -51,10 +51,10 @@ class LogFile:
     name: str
     content: bytes | None = None  # standard input, read once
 
-    def open(self) -> IO[bytes]:
+    def open(self, buffer_bytes: int = BUFFER_BYTES) -> IO[bytes]:
         """The bytes, decompressed where the first bytes say gzip or zstd. Raises NothingToReadError."""
         try:
-            raw = io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffering=BUFFER_BYTES)
+            raw = io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffer_bytes)
         except OSError as error:
             raise NothingToReadError(f"{self.name}: cannot be read: {error.strerror}") from error
         return unpacked(raw)
@@ -222,7 +222,7 @@ def _cause(error: BaseException) -> str:
 def _head(file: LogFile) -> bytes:
     head = b""
     try:
-        with file.open() as stream:
+        with file.open(HEAD_BYTES) as stream:
             while len(head) < HEAD_BYTES and (piece := cast(io.BufferedReader, stream).read1(HEAD_BYTES - len(head))):
                 head += piece
     except DAMAGE as error:
@@ -233,11 +233,21 @@ def _head(file: LogFile) -> bytes:
 
 @lru_cache(maxsize=1)
 def _head_rows(file: LogFile) -> tuple[Any, ...]:
-    found: list[Any] = []
-    if _opens_document(file.head()):
+    head = file.head()
+    if _opens_document(head):
         return ()
+    is_whole = len(head) < HEAD_BYTES
+    found = _first_rows(io.BytesIO(head if is_whole else head[: head.rfind(b"\n") + 1]))
+    if not is_whole and len(found) < HEAD_ROWS:
+        with suppress(*DAMAGE), file.open() as stream:
+            found = _first_rows(stream)
+    return tuple(found)
+
+
+def _first_rows(stream: IO[bytes]) -> list[Any]:
+    found: list[Any] = []
     size = bad = bad_bytes = 0
-    with suppress(*DAMAGE), file.open() as stream:
+    with suppress(*DAMAGE):
         while len(found) < HEAD_ROWS and size < HEAD_ROW_BYTES and bad <= HEAD_ROWS and bad_bytes < HEAD_BAD_BYTES:
             line = stream.readline(MAX_ROW_BYTES)
             if not line:
@@ -249,7 +259,7 @@ def _head_rows(file: LogFile) -> tuple[Any, ...]:
                     bad, bad_bytes = bad + 1, bad_bytes + len(line)
                     continue
             size += len(line)
-    return tuple(found)
+    return found
 
 
 def _opens_document(head: bytes) -> bool:

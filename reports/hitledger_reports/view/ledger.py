@@ -85,19 +85,15 @@ def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, mea
 
 def ledger_parts(audit: Audit) -> tuple[Part, ...]:
     """The parts of ideal − reported, of all calls that have both; they add up to it."""
-    fields = columns(audit.calls, "attribution", "certainty", "cache_read_tokens", "ideal_cache_read_tokens")
-    if None in fields[0]:
-        known = [part is not None for part in fields[0]]
-        fields = [list(compress(field, known)) for field in fields]
-    missed, certainties, reads, ideals = fields
-    certainty = least_sure(certainties, "ideal_cache_read_tokens")
+    known = [call for call in audit.calls if call.attribution is not None]
+    certainty = least_sure([call.certainty for call in known], "ideal_cache_read_tokens")
+    gaps = [(call, (call.ideal_cache_read_tokens or 0) - (call.cache_read_tokens or 0)) for call in known]
+    missed = [call.attribution for call, gap in gaps if gap > 0]
     rows = [
         (label, sum(part), meaning)
         for part, (_, label, meaning) in zip(columns(missed, *(name for name, _, _ in PARTS)), PARTS, strict=True)
     ]
-    beyond = sum(
-        [read - (ideal or 0) for read, ideal in zip(reads, ideals, strict=True) if read and read > (ideal or 0)]
-    )
+    beyond = -sum([gap for _, gap in gaps if gap < 0])
     rows.append(("Read beyond ideal", -beyond, "entries that calls outside the log had left"))
     return tuple(
         Part(label, f"{figures.count(value, certainty)} tokens", value, meaning)

@@ -87,8 +87,8 @@ def _period(audit: Audit) -> str:
 
 
 def _scope(audit: Audit) -> str:
-    projects = sorted({call.project for call in audit.calls if call.project})
-    agents = len({(call.session, call.agent) for call in audit.calls if call.agent != "main"})
+    projects = {call.project for call in audit.calls} - {""}
+    agents = sum(agent != "main" for session in audit.sessions for agent in session.agents)
     parts = [
         figures.plural(len(audit.calls), "call"),
         figures.plural(len(audit.sessions), "session"),
@@ -130,7 +130,7 @@ def _lost_note(whole: Sum) -> str:
 
 
 def _sources(audit: Audit) -> str:
-    found = sorted({call.cost_source for call in audit.calls if call.cost_source})
+    found = sorted(filter(None, {call.cost_source for call in audit.calls}))
     if not found:
         return "no call has a price"
     both = audit.totals.logged_costs
