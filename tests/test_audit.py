@@ -13,7 +13,7 @@ from hitledger.call_results import Shown
 from hitledger.errors import HitledgerError, NothingToReadError
 from hitledger.logs.ingest import Ingest
 from hitledger.results import Audit, from_json, to_json
-from hitledger.types import Certainty
+from hitledger.types import Certainty, Usage
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SESSION = str(FIXTURES / "claude-code" / "real-session")
@@ -86,6 +86,27 @@ def test_without_usage_the_rule_is_priced_and_said_so() -> None:
     assert row.cost_source == "expected x price"
     assert row.input_tokens is None
     assert row.certainty["expected_cache_write_tokens"] is Certainty.ESTIMATED
+    assert row.certainty["cost"] is Certainty.ESTIMATED
+
+
+@pytest.mark.parametrize(
+    ("used", "logged", "estimated"),
+    [
+        (usage(1000), None, False),
+        (usage(1000, read=None), None, True),  # reads may be in it at the full rate
+        (usage(1000, output=None), None, True),  # the answer is missing from it
+        (Usage(1000, 0, (), 10, output_estimated=True), None, True),
+        (usage(1000, read=None), Decimal("0.5"), False),  # the log says it, whatever else it leaves out
+        (Usage(1000, 0, (), 10, output_estimated=True), Decimal("0.5"), False),
+        (None, Decimal("0.5"), False),
+    ],
+)
+def test_a_cost_is_exact_only_where_it_or_all_it_is_made_of_was_logged(
+    used: Usage | None, logged: Decimal | None, estimated: bool
+) -> None:
+    (row,) = run(call(messages("a", system=LONG), used=used, logged_cost=logged)).calls
+    assert row.cost
+    assert (row.certainty.get("cost") is Certainty.ESTIMATED) is estimated
 
 
 def test_small_losses_are_counted_and_not_listed() -> None:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import cache
 
 from hitledger.attribution import attribution_of, ideal_of
-from hitledger.billing import computed_cost
+from hitledger.billing import CostSource, computed_cost
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
@@ -109,7 +109,7 @@ def call_result(
         cost.source if cost is not None else None,
         call.logged_cost,
         redact(call.provider_reason) if call.provider_reason else None,
-        _certainty(call, expectation),
+        _certainty(call, expectation, cost.source if cost is not None else None),
         _notes(call, expectation),
         computed_cost(call, rates) if call.logged_cost is not None else None,
     )
@@ -196,21 +196,27 @@ def _without_cache(usage: Usage | None, rates: Rates | None) -> Decimal | None:
     return usage.input_tokens * rates.input + (usage.output_tokens or 0) * rates.output
 
 
-def _certainty(call: Call, expectation: Expectation | None) -> dict[str, Certainty]:
-    usage = call.usage
+def _certainty(call: Call, expectation: Expectation | None, source: CostSource | None) -> dict[str, Certainty]:
     return _certainties(
         certainty_of(call),
         call.evidence is Evidence.EXACT,
         expectation is not None,
         expectation is not None and expectation.forecast.exact,
-        usage is None or usage.cache_read_tokens is not None,
-        usage is not None and usage.output_estimated,
+        source not in (None, CostSource.LOGGED) and not _all_classes_logged(call.usage),
+        call.usage is not None and call.usage.output_estimated,
     )
+
+
+def _all_classes_logged(usage: Usage | None) -> bool:
+    """Whether every class of tokens that is billed stands in the log: only then is usage x price exact."""
+    if usage is None or usage.output_estimated:
+        return False
+    return usage.cache_read_tokens is not None and usage.output_tokens is not None
 
 
 @cache
 def _certainties(
-    inside: Certainty, whole: bool, by_rule: bool, read_exact: bool, read_known: bool, output_estimated: bool
+    inside: Certainty, whole: bool, by_rule: bool, read_exact: bool, cost_estimated: bool, output_estimated: bool
 ) -> dict[str, Certainty]:
     """One value for all calls that are alike. `inside`: of a position inside the prompt."""
     found: dict[str, Certainty] = {}
@@ -220,10 +226,10 @@ def _certainties(
         found["expected_cache_write_tokens"] = inside
         found["common_prefix_tokens"] = inside
     found["segments"] = inside if whole else Certainty.ESTIMATED
-    if not read_known:
-        found["cost"] = Certainty.ESTIMATED  # reads may be in it at the full rate
+    if cost_estimated:
+        found["cost"] = Certainty.ESTIMATED
     if output_estimated:
-        found["output_tokens"] = found["cost"] = Certainty.ESTIMATED
+        found["output_tokens"] = Certainty.ESTIMATED
     return found
 
 

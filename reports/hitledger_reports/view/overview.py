@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SOURCES = {
     "logged": "costs in the log",
     "usage x price": "logged usage × price",
-    "expected x price": "expected usage × price",
+    "expected x price": "expected usage × price without the answers",
 }
 
 
