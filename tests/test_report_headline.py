@@ -9,7 +9,7 @@ from hitledger.results import Attribution, Audit, CallResult, SegmentResult
 from hitledger.types import Certainty, Kind
 from hitledger_reports.combine import between, instant
 from hitledger_reports.view.break_pages import break_page
-from hitledger_reports.view.breaks import place
+from hitledger_reports.view.breaks import break_view, place
 from hitledger_reports.view.group_tables import group_table
 from hitledger_reports.view.groups import By
 from hitledger_reports.view.overview import overview
@@ -66,6 +66,16 @@ def test_calm_says_no_more_than_is_known() -> None:
     assert words(small) == ("No break above the limit", "Only smaller losses.")
     assert words(audit_of([]))[0] == "No call"
     assert words(audit_of([call(0, 0, 5_000)]))[0] == "Nothing to compare"
+
+
+def test_a_break_without_a_time_is_written_out_without_gaps() -> None:
+    dated = break_view(1, broken(call(1, 0, 5_000), "model.changed", 100), call(1, 0, 5_000))
+    assert dated.when("the last") == "2026-03-02 09:00:00 UTC, 1 min after the last"
+    assert dated.when() == "2026-03-02 09:00:00 UTC"
+    first = call(0, 0, 5_000)
+    assert break_view(1, broken(first, "model.changed", 100), first).when("the last") == "2026-03-02 09:00:00 UTC"
+    undated = call(1, 0, 5_000, started_at=None, gap_seconds=None)
+    assert break_view(1, broken(undated, "model.changed", 100), undated).when("the last") == "at an unknown time"
 
 
 def test_what_broke_it_names_the_dearest_and_change_first_what_can_be_mended() -> None:

@@ -83,7 +83,7 @@ def _break(found: BreakView) -> list[str]:
     agent = "" if found.agent == "main" else f", agent {code(found.agent)}"
     lines = [
         f"{found.number}. **{code(found.cause)}** ({prose(found.confidence)}): **{found.cost}**, {found.rebilled} tokens billed again",
-        f"   - {found.call}{agent} of {code(found.session)}, {found.started} UTC; place: {place}",
+        f"   - {found.call}{agent} of {code(found.session)}, {found.when()}; place: {place}",
     ]
     for name, side in (("before", found.excerpt.before), ("now", found.excerpt.after)):
         lines += [f"   - {name}: {code(side.text)}"] if side else []

@@ -116,9 +116,7 @@ def _break(found: BreakView) -> RenderableType:
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(overflow="fold")
     agent = "" if found.agent == "main" else f", agent {found.agent}"
-    grid.add_row(
-        "call", Text(f"{found.call}{agent} of {found.session}, {found.started} UTC, {found.gap} after the last")
-    )
+    grid.add_row("call", Text(f"{found.call}{agent} of {found.session}, {found.when('the last')}"))
     grid.add_row("place", Text(", ".join(part for part in (found.place, found.offset) if part)))
     for name, side, style in (("before", found.excerpt.before, "red"), ("after", found.excerpt.after, "green")):
         if side is not None:

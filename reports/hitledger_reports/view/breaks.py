@@ -42,6 +42,14 @@ class BreakView(Struct, frozen=True):
     note: str
     fix: str
 
+    def when(self, call_before: str = "") -> str:
+        """Start and pause in words, as far as the log has them. `call_before`: what the pause is counted from."""
+        parts = [
+            "at an unknown time" if self.started == figures.UNKNOWN else f"{self.started} UTC",
+            f"{self.gap} after {call_before}" if call_before and self.gap != figures.UNKNOWN else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
 
 def break_views(audit: Audit, limit: int | None = None, show_secrets: bool = False) -> tuple[BreakView, ...]:
     """The worst `limit` breaks."""
