@@ -50,6 +50,28 @@ def test_a_hit_rate_is_that_of_the_calls_that_report_reads() -> None:
     assert (reported.share, reported.meaning.endswith("(1 call without this figure left out)")) == ("75.0 %", True)
 
 
+def test_what_is_saved_is_of_the_calls_that_say_what_they_read() -> None:
+    def saved(*calls: CallResult) -> tuple[str, str]:
+        found = next(figure for figure in overview(audit_of(calls)).figures if figure.label == "Saved by the cache")
+        return found.value, found.note
+
+    logged = call(0, 300_000, 0, cost=Decimal("0.0975"), cost_without_cache=Decimal("0.9075"))
+    assert saved(logged) == ("$0.8100", "without a cache: $0.9075")
+    expected = replace(unread(1), cost=Decimal("0.5"), cost_source="expected x price")  # it has no cost without a cache
+    assert saved(logged, expected) == ("$0.8100", "without a cache: $0.9075 (1 call without this figure left out)")
+    priced = replace(expected, cost_without_cache=Decimal("0.4"), cost_source="logged")  # what it read is not known
+    assert saved(priced) == ("—", "without a cache: —")
+
+
+def test_what_is_left_of_the_bill_is_unknown_where_the_loss_is() -> None:
+    unruled = audit_of([call(0, 0, 3_000, ideal_cache_read_tokens=None, expected_cache_read_tokens=None)])
+    one = call(1, 0, 5_000)
+    unpriced = audit_of([call(0, 0, 5_000), one], [replace(broken(one, "model.changed", 5_000), cost=None)])
+    for audit in (unruled, unpriced):
+        paid, lost, mended = (figure.value for figure in overview(audit).figures[:3])
+        assert (paid != "—", lost, mended) == (True, "—", "—")
+
+
 def test_calm_says_no_more_than_is_known() -> None:
     def words(audit: Audit) -> tuple[str, str]:
         found = overview(audit).calm

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hitledger.columns import columns, money
 from hitledger.results import Audit
+from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
 from hitledger_reports.view.caveats import calibration, small_losses, warnings
@@ -101,16 +103,27 @@ def _scope(audit: Audit) -> str:
 def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
     bill = whole.cost_certainty
     lost = figures.weakest((bill, whole.certainty))
-    mended = None if whole.cost is None else whole.cost - (whole.break_cost or Decimal(0))
-    without = audit.totals.cost_without_cache
-    saved = None if without is None or whole.cost is None else without - whole.cost
+    mended = None if whole.cost is None or whole.loss is None else whole.cost - whole.loss
     return (
         Figure("Paid", figures.usd(whole.cost, bill), _sources(audit)),
         Figure("Lost to breaks", figures.usd(whole.loss, whole.certainty), _lost_note(whole)),
         Figure("With every break mended", figures.usd(mended, lost), "paid − lost to breaks"),
-        Figure("Saved by the cache", figures.usd(saved, bill), f"without a cache: {figures.usd(without, bill)}"),
+        _saved(audit, bill),
         Figure("Hit rate", figures.share(whole.hit_rate), _hit_note(whole)),
     )
+
+
+def _saved(audit: Audit, bill: Certainty) -> Figure:
+    """Of the calls that say what they read: both sums hold the same calls, so that paid + saved = without."""
+    fields = columns(audit.calls, "cost", "cost_without_cache", "cache_read_tokens")
+    priced = [row for row in zip(*fields, strict=True) if row[0] is not None]
+    both = [(cost, without) for cost, without, read in priced if without is not None and read is not None]
+    without = money([other for _, other in both])
+    saved = None if without is None else without - sum((cost for cost, _ in both), Decimal(0))
+    missing = len(priced) - len(both)
+    partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if both and missing else ""
+    note = f"without a cache: {figures.usd(without, bill)}{partial}"
+    return Figure("Saved by the cache", figures.usd(saved, bill), note)
 
 
 def _hit_note(whole: Sum) -> str:
