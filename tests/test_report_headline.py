@@ -85,7 +85,13 @@ def test_calm_says_no_more_than_is_known() -> None:
     assert words(quiet) == ("No break found", "Every prefix that could be read was read.")
     assert words(audit_of([*quiet.calls, unread(2)]))[1].endswith("in the 2 calls that could be judged.")
     small = replace(quiet, totals=replace(quiet.totals, small_breaks=2, small_lost_tokens=80))
-    assert words(small) == ("No break above the limit", "Only smaller losses.")
+    unlisted = "below the limit, or missed where the provider promises no read"
+    assert words(small) == ("No break to list", f"Only losses {unlisted}.")
+    assert overview(small).small == f"2 losses not listed (80 tokens together): {unlisted}."
+    guessed = [replace(unread(n), ideal_cache_read_tokens=3_000) for n in range(2)]  # expected, not reported
+    silent = "2 calls could be judged by prompt and time alone: the log does not say what was read."
+    assert words(audit_of([*guessed, unread(2)])) == ("No break seen", silent)
+    assert words(audit_of([*quiet.calls, *guessed]))[1].endswith("in the 2 calls that could be judged.")
     assert words(audit_of([]))[0] == "No call"
     assert words(audit_of([call(0, 0, 5_000)]))[0] == "Nothing to compare"
 

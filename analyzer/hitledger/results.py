@@ -209,7 +209,7 @@ class Totals(msgspec.Struct, frozen=True):
     break_cost: Decimal | None
     lost_tokens: int
     rebilled_tokens: int
-    small_breaks: int  # below --min-loss: counted here, not listed
+    small_breaks: int  # below --min-loss, or missed where nothing is promised: counted here, not listed
     small_lost_tokens: int
     evidence: dict[str, int]  # calls by evidence class
     by_cause: tuple[CauseTotal, ...]

@@ -15,6 +15,7 @@ UNJUDGED = (
     ("no_rule", "of a provider, model or day for which no rule is known: nothing is expected of them."),
 )
 COST_DIFFERS = Decimal("0.05")
+UNLISTED = "below the limit, or missed where the provider promises no read"
 PRICE_ERRORS = 3  # so many are named; more are counted by reason
 
 
@@ -87,12 +88,12 @@ def _unread(audit: Audit) -> Iterator[str]:
 
 
 def small_losses(audit: Audit) -> str:
-    """Losses below --min-loss, in a sentence; "" where there is none."""
+    """Losses that are no listed break, in a sentence; "" where there is none."""
     if not audit.totals.small_breaks:
         return ""
     return (
-        f"{figures.plural(audit.totals.small_breaks, 'smaller loss', 'smaller losses')} below the limit "
-        f"({figures.plural(audit.totals.small_lost_tokens, 'token')} together) not listed."
+        f"{figures.plural(audit.totals.small_breaks, 'loss', 'losses')} not listed "
+        f"({figures.plural(audit.totals.small_lost_tokens, 'token')} together): {UNLISTED}."
     )
 
 

@@ -6,6 +6,7 @@ from hitledger.causes.catalogue import catalogue
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
+from hitledger_reports.view.caveats import UNLISTED
 from hitledger_reports.view.groups import Sum, causes
 
 PROVIDERS_OWN = ("server.", "unexplained")
@@ -71,18 +72,24 @@ def calm(audit: Audit) -> Calm | None:
     """None where there are breaks. Never says that all is well where nothing could be seen."""
     if audit.breaks:
         return None
-    judged = sum(call.ideal_cache_read_tokens is not None for call in audit.calls)
+    compared = [call.cache_read_tokens is not None for call in audit.calls if call.ideal_cache_read_tokens is not None]
     if not audit.calls:
         return Calm("No call", "There is nothing to judge.")
-    if not judged and any(call.cache_read_tokens is not None for call in audit.calls):
+    if not compared and any(call.cache_read_tokens is not None for call in audit.calls):
         return Calm("Nothing could be judged", "No cache rule is known for the provider of these calls.")
-    if not judged:
+    if not compared:
         return Calm("Nothing could be judged", "No call says how much of its prompt was read from a cache.")
     if all(call.predecessor is None for call in audit.calls):
         return Calm("Nothing to compare", "No call continues an earlier one.")
+    judged = sum(compared)
+    if not judged:
+        seen = figures.plural(len(compared), "call")
+        return Calm(
+            "No break seen", f"{seen} could be judged by prompt and time alone: the log does not say what was read."
+        )
     whole = "" if judged == len(audit.calls) else f" in the {figures.plural(judged, 'call')} that could be judged"
     if audit.totals.small_breaks:
-        return Calm("No break above the limit", f"Only smaller losses{whole}.")
+        return Calm("No break to list", f"Only losses {UNLISTED}{whole}.")
     return Calm("No break found", f"Every prefix that could be read was read{whole}.")
 
 
