@@ -1,6 +1,7 @@
 """Audits joined, cut to a span of time, compared; and the `report` command."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from hitledger.errors import HitledgerError, UsageError
 from hitledger.results import to_json
+from hitledger.types import Certainty
 from hitledger_reports.cli import app
 from hitledger_reports.combine import between, instant, join, until
 from hitledger_reports.compare import Verdict, compare
@@ -100,6 +102,21 @@ def test_comparison_judges_shares_not_sums() -> None:
 def test_an_audit_against_itself_is_neither_better_nor_worse() -> None:
     found = compare(shop(), shop())
     assert {change.verdict for change in (*found.whole, *found.causes)} == {Verdict.SAME, Verdict.NONE}
+
+
+def test_figures_compared_keep_their_sign_and_are_of_the_calls_that_have_them() -> None:
+    sure = call(0, 0, 5_000)  # 5,004 tokens for 5,000 x 3.75 + 4 x 3 + 500 x 15 USD a million
+    guess = replace(call(1, 0, 5_000), certainty={"cost": Certainty.ESTIMATED})
+    unpriced = replace(call(2, 0, 50_000), cost=None)
+    without_usage = replace(call(3, 0, 5_000), input_tokens=None, cost=Decimal(7))
+    lost = replace(broken(guess, "model.changed", 1_000), certainty=Certainty.ESTIMATED)
+    found = compare(audit_of([sure, unpriced, without_usage]), audit_of([guess], [lost]))
+    rows = {row.label: (row.old, row.new) for row in found.whole}
+    assert rows["Paid"] == ("$7.03", "~$0.0263")
+    assert rows["Paid per million input tokens"] == ("$5.25", "~$5.25")
+    assert rows["Share of the bill lost to breaks"] == ("0 %", "~13.1 %")
+    assert rows["Rebilled tokens per 1,000 of input"] == ("0.0", "~199.8")
+    assert (found.causes[0].old, found.causes[0].new) == ("none", "1 break, ~$0.0034")
 
 
 @pytest.fixture

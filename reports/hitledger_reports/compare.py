@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hitledger.columns import columns
 from hitledger.results import Audit
+from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
 from hitledger_reports.view.groups import Sum, causes, total
@@ -45,14 +47,16 @@ class Comparison:
 def compare(old: Audit, new: Audit) -> Comparison:
     """`new` measured against `old`."""
     before, after = total(old), total(new)
+    bills, losses = (before.cost_certainty, after.cost_certainty), (before.certainty, after.certainty)
+    shares = tuple(figures.weakest(pair) for pair in zip(bills, losses, strict=True))
     whole = (
         _size("Calls", before.calls, after.calls),
         _size("Input tokens", before.input_tokens, after.input_tokens),
-        Change("Paid", figures.usd(before.cost), figures.usd(after.cost), "", Verdict.NONE),
+        Change("Paid", _paid(before), _paid(after), "", Verdict.NONE),
         _quality("Hit rate", before.hit_rate, after.hit_rate, figures.share, more_is_better=True),
-        _quality("Paid per million input tokens", _rate(before), _rate(after), _dollars),
-        _quality("Share of the bill lost to breaks", lost_share(before), lost_share(after), figures.share),
-        _quality("Rebilled tokens per 1,000 of input", _rebilled(before), _rebilled(after), _decimal),
+        _quality("Paid per million input tokens", _rate(old), _rate(new), _dollars, bills),
+        _quality("Share of the bill lost to breaks", lost_share(before), lost_share(after), figures.share, shares),
+        _quality("Rebilled tokens per 1,000 of input", _rebilled(before), _rebilled(after), _decimal, losses),
         _quality("Breaks per 100 calls", _breaks(before), _breaks(after), _decimal),
     )
     return Comparison(_summary(whole), whole, _causes(old, new))
@@ -77,11 +81,20 @@ def _cause(name: str, before: Sum, after: Sum, sizes: tuple[int, int]) -> Change
     old, new = before.breaks * 100 / sizes[0], after.breaks * 100 / sizes[1]
     return Change(
         shown(name),
-        f"{figures.plural(before.breaks, 'break')}, {figures.usd(before.break_cost)}" if before.breaks else "none",
-        f"{figures.plural(after.breaks, 'break')}, {figures.usd(after.break_cost)}" if after.breaks else "none",
+        _lost(before),
+        _lost(after),
         f"{old:.1f} to {new:.1f} per 100 calls",
         _verdict(old, new, more_is_better=False),
     )
+
+
+def _paid(whole: Sum) -> str:
+    return figures.usd(whole.cost, whole.cost_certainty)
+
+
+def _lost(group: Sum) -> str:
+    cost = figures.usd(group.break_cost, group.certainty)
+    return f"{figures.plural(group.breaks, 'break')}, {cost}" if group.breaks else "none"
 
 
 def _size(label: str, old: int, new: int) -> Change:
@@ -89,10 +102,19 @@ def _size(label: str, old: int, new: int) -> Change:
 
 
 def _quality(
-    label: str, old: float | None, new: float | None, write: Callable[[float | None], str], more_is_better: bool = False
+    label: str,
+    old: float | None,
+    new: float | None,
+    write: Callable[[float | None], str],
+    sure: tuple[Certainty, ...] = (Certainty.EXACT, Certainty.EXACT),
+    more_is_better: bool = False,
 ) -> Change:
     change = "" if old is None or new is None else _percent(old, new)
-    return Change(label, write(old), write(new), change, _verdict(old, new, more_is_better))
+    before, after = (
+        ("" if value is None else figures.SIGN[certainty]) + write(value)
+        for value, certainty in zip((old, new), sure, strict=True)
+    )
+    return Change(label, before, after, change, _verdict(old, new, more_is_better))
 
 
 def _verdict(old: float | None, new: float | None, more_is_better: bool) -> Verdict:
@@ -107,8 +129,12 @@ def _percent(old: float, new: float) -> str:
     return f"{(new - old) / old * 100:+,.1f} %".replace("-", "−") if old else ""
 
 
-def _rate(whole: Sum) -> float | None:
-    return float(whole.cost) / whole.input_tokens * 1_000_000 if whole.cost is not None and whole.input_tokens else None
+def _rate(audit: Audit) -> float | None:
+    """Of the calls that have both: tokens without a price would make it too low, a cost without tokens too high."""
+    costs, inputs = columns(audit.calls, "cost", "input_tokens")
+    known = [(cost, whole) for cost, whole in zip(costs, inputs, strict=True) if cost is not None and whole is not None]
+    tokens = sum(whole for _, whole in known)
+    return float(sum(cost for cost, _ in known)) / tokens * 1_000_000 if tokens else None
 
 
 def _rebilled(whole: Sum) -> float | None:
