@@ -3,6 +3,7 @@
 Input $3, reads $0.30, writes $3.75 (5m) and $6 (1h), output $15 per million; each call answers with 10 tokens.
 """
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ from hitledger.errors import UsageError
 from hitledger.policies.rules import shipped
 from hitledger.prices import PriceBook
 from hitledger.segments import Api
-from hitledger.types import Call, Evidence
+from hitledger.types import Call, Certainty, Evidence
 from hitledger.whatif.changes import MarkAt, with_lifetime, with_marks, without_split
 from hitledger.whatif.run import Change, WhatIf, what_if
+from hitledger_reports import figures
 from hitledger_reports.cli import app
 from hitledger_reports.whatif_view import lines, parse_marks, result
 from rule_builders import WordCounter, blocks, words
@@ -173,7 +175,7 @@ def test_simulating_what_the_rule_itself_gives_changes_nothing() -> None:
         calls.append(turn(number, texts[: 2 * number + 1], total - left, left))
         left = total
     found = changed(calls, mend="all")
-    assert found.before == found.after == found.logged
+    assert found.before == found.after == replace(found.logged, certainty=Certainty.ESTIMATED)
 
 
 def test_changes_are_pure_and_keep_the_length_of_prompts() -> None:
@@ -226,8 +228,13 @@ def test_marks_are_parsed_or_refused() -> None:
 def test_what_is_printed_and_written() -> None:
     found = changed(ten_minutes_apart(), lifetime="1h")
     printed = list(lines(found))
-    assert printed[0] == "2 calls of 2 simulated (the others have no rule or no prompt)"
-    assert printed[-1] == "Change of the bill: −$0.0024 (simulated to simulated)"
+    assert printed[0] == "2 calls of 2 simulated"
+    assert printed[3] == "Read                           0              ~0          ~2,000"
+    assert printed[6] == "Cost                     $0.0153        ~$0.0153        ~$0.0129"
+    assert printed[7:] == ["Change of the bill: ~−$0.0024 (simulated to simulated)", figures.LEGEND]
+    assert (
+        next(lines(replace(found, not_simulated=1))) == "2 calls of 3 simulated (the others have no rule or no prompt)"
+    )
     assert result(found)["after"]["cost"] == "0.0129000"
 
 
@@ -236,7 +243,7 @@ def test_the_command(tmp_path: Path) -> None:
     command = ["whatif", str(SCENARIOS / "09-ttl-5m-gap.json"), "--lifetime", "1h", "--json", str(out)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    assert "Change of the bill: −$" in done.output
+    assert "Change of the bill: ~−$" in done.output
     assert out.read_text().endswith("}\n")
     shown = CliRunner().invoke(app, ["rules", "anthropic", "--at", "2026-11-29"])
     assert shown.exit_code == 0

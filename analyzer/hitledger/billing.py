@@ -87,6 +87,13 @@ def trusted_cost(call: Call) -> Decimal | None:
     return call.logged_cost
 
 
+def all_classes_logged(usage: Usage | None) -> bool:
+    """Whether every class of tokens that is billed stands in the log: only then is usage x price exact."""
+    if usage is None or usage.output_estimated:
+        return False
+    return usage.cache_read_tokens is not None and usage.output_tokens is not None
+
+
 def computed_cost(call: Call, rates: Rates | None) -> Decimal | None:
     """Logged usage times price whatever the log says of the cost; None where either is missing."""
     if call.usage is None or rates is None or call.status >= 400:

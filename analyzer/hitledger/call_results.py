@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import cache
 
 from hitledger.attribution import attribution_of, ideal_of
-from hitledger.billing import CostSource, computed_cost
+from hitledger.billing import CostSource, all_classes_logged, computed_cost
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
@@ -202,16 +202,9 @@ def _certainty(call: Call, expectation: Expectation | None, source: CostSource |
         call.evidence is Evidence.EXACT,
         expectation is not None,
         expectation is not None and expectation.forecast.exact,
-        source not in (None, CostSource.LOGGED) and not _all_classes_logged(call.usage),
+        source not in (None, CostSource.LOGGED) and not all_classes_logged(call.usage),
         call.usage is not None and call.usage.output_estimated,
     )
-
-
-def _all_classes_logged(usage: Usage | None) -> bool:
-    """Whether every class of tokens that is billed stands in the log: only then is usage x price exact."""
-    if usage is None or usage.output_estimated:
-        return False
-    return usage.cache_read_tokens is not None and usage.output_tokens is not None
 
 
 @cache

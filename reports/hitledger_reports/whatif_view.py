@@ -10,6 +10,7 @@ from hitledger.logs.read import read_logs
 from hitledger.policies.rules import rules_with
 from hitledger.prices import PriceBook
 from hitledger.tokens import TokenCounter
+from hitledger.types import Certainty
 from hitledger.whatif.changes import MarkAt
 from hitledger.whatif.run import Change, Outcome, WhatIf, what_if
 from hitledger_reports import figures
@@ -37,26 +38,30 @@ def run(inputs: Sequence[str], change: Change, format: str | None, files: tuple[
 def lines(found: WhatIf) -> Iterator[str]:
     """The comparison as text."""
     total = found.before.calls + found.not_simulated
-    yield f"{figures.plural(found.before.calls, 'call')} of {total:,} simulated (the others have no rule or no prompt)"
+    others = " (the others have no rule or no prompt)" if found.not_simulated else ""
+    yield f"{figures.plural(found.before.calls, 'call')} of {total:,} simulated{others}"
     yield f"{'':16}{'in the log':>16}{'simulated now':>16}{'changed':>16}"
+    sides = ((found.logged, Certainty.EXACT), (found.before, Certainty.ESTIMATED), (found.after, Certainty.ESTIMATED))
     for label, show in ROWS:
-        yield f"{label:16}" + "".join(f"{show(side):>16}" for side in (found.logged, found.before, found.after))
+        yield f"{label:16}" + "".join(f"{show(side, sure):>16}" for side, sure in sides)
     if found.before.cost is not None and found.after.cost is not None:
-        yield f"Change of the bill: {_signed(found.after.cost - found.before.cost)} (simulated to simulated)"
+        yield f"Change of the bill: ~{_signed(found.after.cost - found.before.cost)} (simulated to simulated)"
     if found.mended:
         yield "Mended: " + ", ".join(f"{cause} ({breaks})" for cause, breaks in found.mended)
-    apart = found.compactions
+    apart, guess = found.compactions, Certainty.ESTIMATED
     if apart.calls:
         yield (
             f"Compactions are left as they are: {figures.plural(apart.calls, 'summary', 'summaries')} wrote "
-            f"{apart.rewritten:,} tokens anew ({_usd(apart.cost)} over reading as many) and kept "
-            f"{apart.saved_tokens:,} tokens out of later prompts ({_usd(apart.saved)} at the read rate)"
+            f"{figures.count(apart.rewritten, guess)} tokens anew ({_usd(apart.cost, guess)} over reading as many) and kept "
+            f"{figures.count(apart.saved_tokens, guess)} tokens out of later prompts "
+            f"({_usd(apart.saved, guess)} at the read rate)"
         )
     for outcome, side in ((found.before, "now"), (found.after, "changed")):
         if outcome.unpriced:
             yield f"! {figures.plural(outcome.unpriced, 'call')} without price ({side}): in no figure of money"
     for note in found.notes:
         yield f"! {note}"
+    yield figures.LEGEND
 
 
 def result(found: WhatIf) -> dict[str, Any]:
@@ -95,18 +100,18 @@ def _text(money: Decimal | None) -> str | None:
     return None if money is None else str(money)
 
 
-def _usd(money: Decimal | None) -> str:
-    return "—" if money is None else f"${money:,.4f}"
+def _usd(money: Decimal | None, certainty: Certainty) -> str:
+    return figures.UNKNOWN if money is None else f"{figures.SIGN[certainty]}${money:,.4f}"
 
 
 def _signed(money: Decimal) -> str:
     return f"{'+' if money > 0 else '−' if money < 0 else ''}${abs(money):,.4f}"
 
 
-ROWS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
-    ("Input tokens", lambda side: f"{side.input_tokens:,}"),
-    ("Read", lambda side: f"{side.read:,}"),
-    ("Written", lambda side: f"{side.written:,}"),
-    ("Hit rate", lambda side: figures.share(side.hit_rate)),
-    ("Cost", lambda side: _usd(side.cost)),
+ROWS: tuple[tuple[str, Callable[[Outcome, Certainty], str]], ...] = (
+    ("Input tokens", lambda side, sure: figures.count(side.input_tokens, sure)),
+    ("Read", lambda side, sure: figures.count(side.read, sure)),
+    ("Written", lambda side, sure: figures.count(side.written, sure)),
+    ("Hit rate", lambda side, sure: figures.share(side.hit_rate, sure)),
+    ("Cost", lambda side, _: _usd(side.cost, side.certainty)),
 )

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
+from hitledger.billing import all_classes_logged, trusted_cost
 from hitledger.chains import Chains, Link
 from hitledger.errors import UsageError
 from hitledger.expect import Expectation, Forecaster, rule_of
@@ -16,7 +17,7 @@ from hitledger.policies.rules import Rules
 from hitledger.positions import Positions
 from hitledger.prices import PriceBook
 from hitledger.tokens import TokenCounter
-from hitledger.types import Call
+from hitledger.types import Call, Certainty
 from hitledger.verdicts import Judge, MinLoss
 from hitledger.whatif import changes
 from hitledger.whatif.compactions import Compactions, compactions_of
@@ -48,6 +49,7 @@ class Outcome:
     written: int
     cost: Decimal | None
     unpriced: int  # calls without a price, in no figure of money
+    certainty: Certainty = Certainty.ESTIMATED  # of the cost; whatever is simulated is an estimate
 
     @property
     def hit_rate(self) -> float | None:
@@ -209,7 +211,12 @@ def _logged(calls: Sequence[Call], both: Sequence[int], book: PriceBook) -> Outc
         written=sum(usage.cache_write_tokens or 0 for _, usage in known),
         cost=total_of(costs),
         unpriced=sum(cost is None for cost in costs),
+        certainty=Certainty.EXACT if all(_exact(call) for call, _ in known) else Certainty.ESTIMATED,
     )
+
+
+def _exact(call: Call) -> bool:
+    return trusted_cost(call) is not None or all_classes_logged(call.usage)
 
 
 def _kept(calls: Sequence[Call], lifetime: str, both: Sequence[int], rules: Rules) -> tuple[str, ...]:
