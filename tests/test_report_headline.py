@@ -42,6 +42,18 @@ def test_what_no_call_reports_is_a_dash_and_no_zero() -> None:
     assert days[1:] == ["2", "10,008", "—", "—", "8", "1,000", "—", "—", "—", "—", "—", "—"]
 
 
+def test_a_day_without_usage_has_no_zero_tokens() -> None:
+    nothing = unread(0, input_tokens=None, uncached_input_tokens=None, output_tokens=None, started_at=None)
+    audit = audit_of([nothing])
+    undated = [cell.text for cell in cells(group_table(audit, By.DAY))[0]]
+    assert undated == ["undated", "1", *["—"] * 11]
+    page = report(audit).session_pages[0]
+    assert (page.summary, page.period) == (
+        "1 call, no call reports reads, — paid, 0 breaks",
+        "no times in the log",
+    )
+
+
 def test_a_hit_rate_is_that_of_the_calls_that_report_reads() -> None:
     audit = audit_of([call(0, 3_000, 996), unread(1)])  # 3,000 of 4,000; the other 5,004 are unknown
     assert audit.totals.hit_rate == audit.sessions[0].hit_rate == 0.75

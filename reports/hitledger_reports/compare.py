@@ -97,8 +97,9 @@ def _lost(group: Sum) -> str:
     return f"{figures.plural(group.breaks, 'break')}, {cost}" if group.breaks else "none"
 
 
-def _size(label: str, old: int, new: int) -> Change:
-    return Change(label, figures.count(old), figures.count(new), _percent(old, new), Verdict.NONE)
+def _size(label: str, old: int | None, new: int | None) -> Change:
+    change = "" if old is None or new is None else _percent(old, new)
+    return Change(label, figures.count(old), figures.count(new), change, Verdict.NONE)
 
 
 def _quality(

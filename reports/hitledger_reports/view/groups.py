@@ -25,16 +25,16 @@ KEYS: dict[By, Callable[[CallResult], str]] = {
 
 
 class Sum(Struct):
-    """Calls and breaks added up. Money is None where no call had a price; unpriced calls are counted."""
+    """Calls and breaks added up. A figure that no call has is None; unpriced calls are counted."""
 
     calls: int = 0
     judged: int = 0  # calls of which it is known what could have been read
-    input_tokens: int = 0
+    input_tokens: int | None = None
     reporting_tokens: int = 0  # input of the calls that report reads
-    uncached_input_tokens: int = 0
+    uncached_input_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
-    output_tokens: int = 0
+    output_tokens: int | None = None
     cost: Decimal | None = None
     unpriced: int = 0
     breaks: int = 0
@@ -90,17 +90,21 @@ def sum_of(calls: Sequence[CallResult]) -> Sum:
     return Sum(
         calls=len(calls),
         judged=len(ideal) - ideal.count(None),
-        input_tokens=tokens(total),
+        input_tokens=_known(total),
         reporting_tokens=where_known(total, read),
-        uncached_input_tokens=tokens(uncached),
-        cache_read_tokens=tokens(read) if read.count(None) < len(read) else None,
-        cache_write_tokens=tokens(written) if written.count(None) < len(written) else None,
-        output_tokens=tokens(output),
+        uncached_input_tokens=_known(uncached),
+        cache_read_tokens=_known(read),
+        cache_write_tokens=_known(written),
+        output_tokens=_known(output),
         cost=money(cost),
         unpriced=len(unpriced) - unpriced.count(None),
         cost_certainty=least_sure(certainties, "cost"),
         output_certainty=least_sure(certainties, "output_tokens"),
     )
+
+
+def _known(column: Sequence[int | None]) -> int | None:
+    return tokens(column) if column.count(None) < len(column) else None
 
 
 def add(left: Number | None, right: Number | None) -> Number | None:
@@ -132,7 +136,7 @@ def sums(audit: Audit, by: By) -> dict[str, Sum]:
             groups[key_of[found.call]].add_break(found)
     if by is By.DAY:
         return dict(sorted(groups.items()))
-    return dict(sorted(groups.items(), key=lambda item: (-(item[1].cost or 0), -item[1].input_tokens, item[0])))
+    return dict(sorted(groups.items(), key=lambda item: (-(item[1].cost or 0), -(item[1].input_tokens or 0), item[0])))
 
 
 def causes(breaks: Iterable[Break]) -> dict[str, Sum]:

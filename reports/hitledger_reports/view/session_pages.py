@@ -107,11 +107,10 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
     return SessionPage(
         name=shown(session.id),
         summary=(
-            f"{figures.plural(session.calls, 'call')}, {figures.share(session.hit_rate)} of "
-            f"{figures.short(session.input_tokens)} input tokens read, {figures.usd(session.cost, bill)} paid, "
+            f"{figures.plural(session.calls, 'call')}, {_reads(session)}, {figures.usd(session.cost, bill)} paid, "
             f"{figures.plural(session.breaks, 'break')}"
         ),
-        period=f"{figures.utc(session.started_at)} to {figures.utc(session.ended_at)} UTC",
+        period=_period(session),
         most=figures.count(most),
         scale=most,
         kinds=legend(band for lane in lanes for drawing in lane.drawings for band in drawing.bands),
@@ -121,6 +120,18 @@ def session_page(session: SessionResult, calls: Sequence[CallResult], known: Con
         breaks=tuple((marks[0], len(marks)) for marks in by_cause.values()),
         ranks=tuple(flag.number for flag in flags),
     )
+
+
+def _reads(session: SessionResult) -> str:
+    if session.hit_rate is None:
+        return "no call reports reads"
+    return f"{figures.share(session.hit_rate)} of {figures.short(session.input_tokens)} input tokens read"
+
+
+def _period(session: SessionResult) -> str:
+    if session.started_at is None:
+        return "no times in the log"
+    return f"{figures.utc(session.started_at)} to {figures.utc(session.ended_at)} UTC"
 
 
 def _drawn(calls: Sequence[CallResult], flags: Mapping[str, Flag]) -> frozenset[str]:
