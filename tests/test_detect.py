@@ -80,6 +80,8 @@ def test_a_format_that_is_named_is_not_asked() -> None:
         (b" \n\n", "^empty$"),
         (b"Dear harbour master", r"^unknown format \(line 1: not valid JSON: .*\); --format names one$"),
         (b'{"buoys": 2}', "^unknown format; --format names one$"),
+        (b'{\n  "buoys": 2\n}\n', "^unknown format; --format names one$"),
+        (b'{\n  "buoys": 2,\n}\n', r"^unknown format \(line 1: not valid JSON: .*\); --format names one$"),
     ],
 )
 def test_why_not(content: bytes, reason: str) -> None:

@@ -1,5 +1,7 @@
 """Which reader reads a file: the one that knows its content."""
 
+from contextlib import suppress
+
 from hitledger.errors import NothingToReadError
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger
@@ -46,7 +48,13 @@ def _head(file: LogFile) -> bytes:
 
 
 def _first_damage(file: LogFile) -> str:
-    """Why its first row is no JSON, where it is none: the usual reason for an unknown format."""
+    """Why its first row is no JSON, where it is none: the usual reason for an unknown format.
+
+    The first line of a printed document is none either, and that is no damage.
+    """
+    with suppress(NothingToReadError):
+        file.document()
+        return ""
     ledger = FileLedger(file.name, "")
     for _ in file.rows(ledger):
         break
