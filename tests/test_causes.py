@@ -11,7 +11,7 @@ from hitledger.audit import AuditOptions, audit_calls
 from hitledger.logs.ingest import Ingest
 from hitledger.results import Audit
 from hitledger.segments import Api, Layout
-from hitledger.types import Call, EngineHint, Parameter
+from hitledger.types import Call, EngineHint, Evidence, Parameter
 
 LONG = "The clerk writes each arrival into the book, with the hour, the berth and the draught. " * 60
 
@@ -201,6 +201,26 @@ def test_another_shape_of_the_same_text() -> None:
 
 def test_nothing_explains_it() -> None:
     assert judged(BASE, grown(BASE))[0] == "unexplained"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "note"),
+    [
+        (Evidence.EXACT, "nothing in the payload, the parameters, the time or the route explains it"),
+        (
+            Evidence.RECONSTRUCTED,
+            "nothing that the log has explains it; what the log lacks of the prompt (system prompt, tools) may have changed",
+        ),
+        (
+            Evidence.USAGE_ONLY,
+            "nothing that the log has explains it; the prompt, which may have changed, is not in the log",
+        ),
+    ],
+)
+def test_what_the_log_lacks_is_not_said_to_be_unchanged(evidence: Evidence, note: str) -> None:
+    calls = call(BASE, 0, used=usage(3, 0, 2000)), call(grown(BASE), 1, used=usage(3, 0, 2100))
+    (found,) = run(*(replace(one, evidence=evidence) for one in calls)).breaks
+    assert (found.cause, found.note) == ("unexplained", note)
 
 
 def test_a_default_that_is_named_changes_nothing() -> None:

@@ -164,7 +164,7 @@ def test_a_cut_audit_says_so() -> None:
 
 
 def test_places_in_words() -> None:
-    assert place("(none)") == "nothing in the prompt changed"
+    assert place("(none)") == "nothing changed in the prompt as logged"
     assert place("[935].message.content[0]") == "row 936, message.content[0]"
     assert place("[0]") == "row 1"
     assert place("tools[4].description") == "tools[4].description"

@@ -8,7 +8,7 @@ import msgspec
 
 from hitledger.branches import left_in_front
 from hitledger.causes.case import Case, Confidence, Diagnosis, changes
-from hitledger.causes.decide import UNEXPLAINED, decide
+from hitledger.causes.decide import UNEXPLAINED, decide, unexplained
 from hitledger.causes.rendering import Rerender, compare
 from hitledger.causes.timing import fanned_out
 from hitledger.chains import Link
@@ -149,6 +149,8 @@ class Judge:
         no_promise = rule is not None and rule.best_effort and case.ttl_seconds is None
         if call_without_evidence(link.call, diagnosis) or (diagnosis is UNEXPLAINED and no_promise):
             return Verdict(readable, read, case.lost, rebilled, gap_seconds=case.gap_seconds)
+        if diagnosis is UNEXPLAINED:
+            diagnosis = unexplained(link.call.evidence)
         difference = case.difference
         if difference.append_only and not case.effective.append_only and diagnosis.cause == "server.thinking_stripped":
             difference = case.effective

@@ -6,7 +6,7 @@ from hitledger.causes import marks, messages, parameters, rendering, routing, sy
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.causes.rendering import Rerender
 from hitledger.prefix import APPEND_ONLY
-from hitledger.types import Tier
+from hitledger.types import Evidence, Tier
 
 UNEXPLAINED = Diagnosis(
     "unexplained",
@@ -14,6 +14,13 @@ UNEXPLAINED = Diagnosis(
     APPEND_ONLY,
     "nothing in the payload, the parameters, the time or the route explains it",
 )
+
+# Where part of the prompt is not in the log, that nothing changed in it cannot be said.
+UNSEEN = {
+    Evidence.RECONSTRUCTED: "nothing that the log has explains it; what the log lacks of the prompt (system prompt, tools) "
+    "may have changed",
+    Evidence.USAGE_ONLY: "nothing that the log has explains it; the prompt, which may have changed, is not in the log",
+}
 
 
 def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
@@ -41,6 +48,12 @@ def decide(case: Case, rerender: Rerender | None = None) -> Diagnosis:
         or messages.reshaped(case)
     )
     return found or UNEXPLAINED
+
+
+def unexplained(evidence: Evidence) -> Diagnosis:
+    """No reason was found, in as much of the request as the log has."""
+    note = UNSEEN.get(evidence)
+    return UNEXPLAINED if note is None else replace(UNEXPLAINED, note=note)
 
 
 def unexplained_beside(name: str, case: Case) -> Diagnosis:

@@ -93,7 +93,7 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
 def place(path: str) -> str:
     """A JSON path in words; in a transcript it begins with the row, which people count from 1."""
     if path == NO_PLACE:
-        return "nothing in the prompt changed"
+        return "nothing changed in the prompt as logged"
     row = _ROW.fullmatch(path)
     if row is None:
         return shown(path, PATH)
