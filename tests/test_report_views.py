@@ -102,6 +102,9 @@ def test_trend_needs_two_days() -> None:
     assert found is not None
     assert (found.first, found.last, found.most) == ("2026-03-02", "2026-03-03", "$0.2543")
     assert [bool(day.lost) for day in found.days] == [True, False]
+    guessed = [replace(call(n, 0, 100, minute=1_440.0 * n), certainty={"cost": Certainty.ESTIMATED}) for n in range(2)]
+    assert (found := trend(audit_of(guessed))) is not None
+    assert found.most == "~$0.0079"
 
 
 def test_usage_band_is_to_scale() -> None:

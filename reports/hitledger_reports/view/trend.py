@@ -1,7 +1,5 @@
 """What was paid and what was lost, day by day (UTC)."""
 
-from decimal import Decimal
-
 from msgspec import Struct
 
 from hitledger.results import Audit
@@ -35,9 +33,10 @@ class Trend(Struct, frozen=True):
 def trend(audit: Audit) -> Trend | None:
     """None where there are fewer than two days or no price."""
     groups = {name: group for name, group in sums(audit, By.DAY).items() if name != "undated"}
-    most = max((group.cost or 0 for group in groups.values()), default=0)
-    if len(groups) < 2 or not most:
+    dearest = max(groups.values(), key=lambda group: group.cost or 0, default=None)
+    if len(groups) < 2 or dearest is None or not dearest.cost:
         return None
+    most = dearest.cost
     days: list[Day] = []
     for number, (name, group) in enumerate(groups.items()):
         left, right = number * WIDTH // len(groups), (number + 1) * WIDTH // len(groups)
@@ -55,4 +54,4 @@ def trend(audit: Audit) -> Trend | None:
             )
         )
     names = list(groups)
-    return Trend(tuple(days), names[0], names[-1], figures.usd(Decimal(most)))
+    return Trend(tuple(days), names[0], names[-1], figures.usd(most, dearest.cost_certainty))
