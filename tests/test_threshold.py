@@ -29,6 +29,12 @@ def test_limits(text: str, exceeded: bool) -> None:
     assert parse_threshold(text).exceeded(audit([CLOCK])) is exceeded
 
 
+def test_the_figure_is_written_with_its_unit() -> None:
+    found = audit([CLOCK])
+    written = [parse_threshold(text).written(found) for text in ("5tokens", "1usd")]
+    assert written == ["2,344 tokens", "0.0081usd"]
+
+
 @pytest.mark.parametrize("text", ["", "5", "x%", "-1usd", "nantokens", "1e9999999999usd", "%"])
 def test_wrong_limits(text: str) -> None:
     with pytest.raises(UsageError, match="--fail-over"):
@@ -39,6 +45,15 @@ def test_money_without_a_price_is_refused() -> None:
     with pytest.raises(HitledgerError, match="no price"):
         parse_threshold("1usd").exceeded(audit([UNPRICED]))
     assert parse_threshold("1tokens").exceeded(audit([UNPRICED]))
+
+
+def test_a_log_in_which_nothing_can_be_judged_keeps_no_limit() -> None:
+    """Every prompt, no provider, no usage: that no break was found says nothing."""
+    found = audit([str(Path(__file__).parent.parent / "fixtures" / "aider")])
+    assert (len(found.calls), found.breaks) == (3, ())
+    for limit in ("1%", "1usd", "1tokens"):
+        with pytest.raises(HitledgerError, match=f"--fail-over {limit}: no call of this log could be judged"):
+            parse_threshold(limit).exceeded(found)
 
 
 def test_min_loss() -> None:

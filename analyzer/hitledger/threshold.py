@@ -28,9 +28,14 @@ class Threshold(Struct, frozen=True):
     def measured(self, audit: Audit) -> Decimal:
         """The figure that is held against the limit.
 
-        Raises HitledgerError where money is asked for and a call has no price: the figure would be too low.
+        Raises HitledgerError where it would be too low: no call could be judged, or money is asked for and a call has no
+        price.
         """
         totals = audit.totals
+        if audit.calls and all(call.ideal_cache_read_tokens is None for call in audit.calls):
+            raise HitledgerError(
+                f"--fail-over {self}: no call of this log could be judged, so no limit can be held; the report says why"
+            )
         if self.unit is Unit.TOKENS:
             return Decimal(totals.rebilled_tokens)
         unpriced = [item for item in audit.breaks if item.cost is None]
@@ -43,6 +48,11 @@ class Threshold(Struct, frozen=True):
         if self.unit is Unit.USD:
             return lost
         return Decimal(0) if not totals.cost else 100 * lost / totals.cost
+
+    def written(self, audit: Audit) -> str:
+        """The same figure with its unit."""
+        figure = self.measured(audit)
+        return f"{figure:,} tokens" if self.unit is Unit.TOKENS else f"{figure:,.4f}{self.unit}"
 
     def exceeded(self, audit: Audit) -> bool:
         """Whether more was lost than allowed."""

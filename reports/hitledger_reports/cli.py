@@ -75,7 +75,7 @@ def audit(
     publish.publish(found, publish.Outputs(html, markdown, quiet=quiet, show_secrets=show_secrets))
     gc.freeze()  # the process ends: no search for cycles when the collector is on again
     if limit is not None and limit.exceeded(found):
-        print(f"hitledger: breaks cost {limit.measured(found):.4f}{limit.unit}, --fail-over {limit}", file=sys.stderr)
+        print(f"hitledger: breaks cost {limit.written(found)}, --fail-over {limit}", file=sys.stderr)
         raise typer.Exit(4)
 
 
