@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hitledger.causes.catalogue import catalogue
 from hitledger.measurement import CallMeasurement, Measurement
-from hitledger.results import CallResult, SegmentResult
+from hitledger.results import Attribution, CallResult, SegmentResult
 from hitledger.types import Certainty, Kind
 from hitledger_reports.view.break_pages import break_page
 from hitledger_reports.view.by import By
@@ -56,6 +56,15 @@ def test_parts_of_ideal_minus_reported() -> None:
     assert [(part.name, part.value) for part in overview(shop()).parts] == [
         ("Changed in the request", 11_500), ("Expired", 15_700), ("Unexplained", 4),
     ]  # fmt: skip
+
+
+def test_more_read_than_ideal_is_explained() -> None:
+    """4,000 tokens that no logged call had left are read, 1,000 of the 3,000 that one had left are not."""
+    warmed = call(0, 4_000, 0, ideal_cache_read_tokens=0)
+    missed = call(1, 2_000, 1_000, ideal_cache_read_tokens=3_000, attribution=Attribution(client=1_000))
+    head = overview(audit_of([warmed, missed]))
+    assert head.beyond_ideal == "More was read than ideal: 4,000 tokens of entries that calls outside the log had left."
+    assert overview(audit_of([missed])).beyond_ideal == overview(shop()).beyond_ideal == ""
 
 
 def test_money_of_an_unpriced_audit_is_unknown() -> None:

@@ -37,6 +37,7 @@ def render(audit: Audit, by: By = By.CAUSE, show_secrets: bool = False, measurem
         lines += [f"**{head.calm.title}**: {head.calm.text}", ""]
     ledger = [(one.name, one.tokens, one.share, one.meaning) for one in head.columns]
     lines += ["### Cache reads in tokens", "", *_rows(("Column", "Tokens", "Of the input", ""), ledger, "lrrl")]
+    lines += [head.beyond_ideal, ""] if head.beyond_ideal else []
     worst = break_views(audit, WORST, show_secrets)
     if worst:
         lines += [f"### Worst {len(worst)} of {figures.plural(len(audit.breaks), 'break')}", ""]

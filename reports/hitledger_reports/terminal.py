@@ -97,7 +97,8 @@ def _headline(head: Overview) -> list[RenderableType]:
         blocks += [line]
     if head.calm:
         blocks += [Text.assemble((head.calm.title, "bold"), f": {head.calm.text}")]
-    return [*blocks, _title("Cache reads in tokens"), columns]
+    beyond = [Text(head.beyond_ideal, style="dim")] if head.beyond_ideal else []
+    return [*blocks, _title("Cache reads in tokens"), columns, *beyond]
 
 
 def _broken_by(causes: tuple[BrokenBy, ...]) -> Iterator[str]:

@@ -27,6 +27,8 @@ PARTS = (
     ("unexplained", "Unexplained", "readable by the rule, yet not read: routing, eviction, or a fault in our rule"),
 )
 
+BEYOND = "Read beyond ideal"
+
 
 class LedgerColumn(Struct, frozen=True):
     """One of the four columns: tokens read from the cache according to one source."""
@@ -94,9 +96,17 @@ def ledger_parts(audit: Audit) -> tuple[Part, ...]:
         for part, (_, label, meaning) in zip(columns(missed, *(name for name, _, _ in PARTS)), PARTS, strict=True)
     ]
     beyond = -sum([gap for _, gap in gaps if gap < 0])
-    rows.append(("Read beyond ideal", -beyond, "entries that calls outside the log had left"))
+    rows.append((BEYOND, -beyond, "entries that calls outside the log had left"))
     return tuple(
         Part(label, f"{figures.count(value, certainty)} tokens", value, meaning)
         for label, value, meaning in rows
         if value
     )
+
+
+def beyond_ideal(parts: Sequence[Part]) -> str:
+    """Why more was read than ideal, in a sentence; "" where it was not."""
+    beyond = next((part for part in parts if part.name == BEYOND), None)
+    if beyond is None or sum(part.value for part in parts) >= 0:
+        return ""
+    return f"More was read than ideal: {beyond.tokens.lstrip('−')} of {beyond.meaning}."

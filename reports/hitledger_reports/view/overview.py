@@ -12,7 +12,7 @@ from hitledger_reports import figures
 from hitledger_reports.shown import shown
 from hitledger_reports.view.caveats import calibration, small_losses, warnings
 from hitledger_reports.view.groups import Sum, total
-from hitledger_reports.view.ledger import LedgerColumn, Part, ledger_columns, ledger_parts
+from hitledger_reports.view.ledger import LedgerColumn, Part, beyond_ideal, ledger_columns, ledger_parts
 from hitledger_reports.view.measured import measured_sum
 from hitledger_reports.view.verdict import BrokenBy, Calm, FirstFix, broken_by, calm, first_fix
 
@@ -45,6 +45,7 @@ class Overview(Struct, frozen=True):
     calm: Calm | None
     columns: tuple[LedgerColumn, ...]
     parts: tuple[Part, ...]
+    beyond_ideal: str
     evidence: tuple[str, ...]
     small: str
     calibration: str
@@ -53,6 +54,7 @@ class Overview(Struct, frozen=True):
 
 def overview(audit: Audit, measurement: "Measurement | None" = None) -> Overview:
     """Headline of an audit."""
+    parts = ledger_parts(audit)
     return Overview(
         period=_period(audit),
         scope=_scope(audit),
@@ -61,7 +63,8 @@ def overview(audit: Audit, measurement: "Measurement | None" = None) -> Overview
         first=first_fix(audit),
         calm=calm(audit),
         columns=ledger_columns(audit, measured_sum(audit, measurement)),
-        parts=ledger_parts(audit),
+        parts=parts,
+        beyond_ideal=beyond_ideal(parts),
         evidence=tuple(
             f"{figures.plural(number, 'call')} {name}"
             for name, number in sorted(audit.totals.evidence.items())
