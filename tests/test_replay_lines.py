@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hitledger.measurement import (
     MEASUREMENT_VERSION,
+    PLAN_MODE,
     SERVER_MODE,
     CallMeasurement,
     FittedTtft,
@@ -78,6 +79,13 @@ def test_a_few_calls_are_all_shown_in_the_order_of_the_log() -> None:
         "1 broken call computed 500 tokens again: 19,123 ms more until the first token",
     ]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_plan_shows_predicted_times() -> None:
+    planned = replace(CALL, predicted_ttft_ms=12.34, predicted_ttft_without_break_ms=5.0)
+    lines = list(measurement_lines(replace(measurement(planned), mode=PLAN_MODE)))
+    assert lines[2].split() == ["call", "prompt", "expected", "measured", "reported", "again", "predicted", "unbroken"]
+    assert lines[3].split() == ["c", "1,000,000", "900,000", "900,000", "-", "0", "12.3", "5.0"]
 
 
 def test_of_many_calls_the_worst_are_shown_differences_first() -> None:

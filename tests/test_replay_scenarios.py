@@ -207,6 +207,7 @@ def test_ctrl_c_before_the_first_call_keeps_what_an_earlier_run_kept(
 
 def test_scale_and_plan_modes() -> None:
     found = replay_calls(calls_of("03"), ReplayOptions(mode=Mode.PLAN, scale=0.25))
+    assert found.model_note == "no tensors: reuse is that of the block pool, times are predicted"
     full = [row for row in replayed("03") if isinstance(row, CallMeasurement)]
     assert found.scale == 0.25
     for scaled, row in zip(found.calls, full, strict=True):

@@ -10,6 +10,8 @@ from hitledger.jsonfile import content_of, decode, encode
 from hitledger.types import Certainty
 
 MEASUREMENT_VERSION = 1
+PLAN_MODE = "plan"
+"""The mode of a replay of the block pool alone: no prompt was computed or timed."""
 SERVER_MODE = "server"
 """The mode of a replay on somebody else's server."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from hitledger.measurement import SERVER_MODE, CallMeasurement, Measurement
+from hitledger.measurement import PLAN_MODE, SERVER_MODE, CallMeasurement, Measurement
 from hitledger.onscreen import printable, short_name
 
 WIDTH = 80
@@ -36,8 +36,10 @@ AGAIN = _Column("again", 8, lambda call: call.recomputed_tokens)
 TTFT = _Column("TTFT ms", 9, lambda call: call.ttft_ms)
 PREDICTED = _Column("predicted", 9, lambda call: call.predicted_ttft_ms)
 UNBROKEN = _Column("unbroken", 8, lambda call: call.ttft_without_break_ms)
+PREDICTED_UNBROKEN = _Column("unbroken", 8, lambda call: call.predicted_ttft_without_break_ms)
 
 SHORT = (PROMPT, EXPECTED, MEASURED, REPORTED, AGAIN, TTFT, UNBROKEN)
+PLANNED = (PROMPT, EXPECTED, MEASURED, REPORTED, AGAIN, PREDICTED, PREDICTED_UNBROKEN)
 FULL = (PROMPT, IDEAL, EXPECTED, MEASURED, REPORTED, AGAIN, TTFT, PREDICTED, UNBROKEN)
 
 
@@ -49,15 +51,16 @@ def measurement_lines(found: Measurement, every_call: bool = False) -> Iterator[
     where = f"a server, by the rule of {found.engine}" if found.mode == SERVER_MODE else found.device
     yield from wrap(f"{printable(found.model)} on {where}, blocks of {_count(found.block_size, 'token')}", WIDTH)
     yield from wrap(printable(found.model_note), WIDTH)
-    yield from _table(found.calls, FULL) if every_call else _short_table(found.calls)
+    yield from _table(found.calls, FULL) if every_call else _short_table(found)
     yield from _unreplayed(found, every_call)
     for line in _sums(found):
         yield from wrap(line, WIDTH, subsequent_indent="  ")
 
 
-def _short_table(calls: Sequence[CallMeasurement]) -> Iterator[str]:
+def _short_table(found: Measurement) -> Iterator[str]:
+    calls, columns = found.calls, PLANNED if found.mode == PLAN_MODE else SHORT
     if len(calls) <= NUM_SHOWN:
-        yield from _table(calls, SHORT)
+        yield from _table(calls, columns)
         return
     broken = [
         call for call in calls if call.recomputed_tokens or call.expected_cached_tokens != call.measured_cached_tokens
@@ -66,7 +69,7 @@ def _short_table(calls: Sequence[CallMeasurement]) -> Iterator[str]:
         broken, key=lambda call: (call.expected_cached_tokens == call.measured_cached_tokens, -call.recomputed_tokens)
     )
     if worst:
-        yield from _table(worst[:NUM_SHOWN], SHORT)
+        yield from _table(worst[:NUM_SHOWN], columns)
         yield f"the worst {min(NUM_SHOWN, len(worst))} of {_count(len(worst), 'broken call')}; --all shows every call"
 
 

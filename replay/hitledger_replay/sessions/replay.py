@@ -33,6 +33,7 @@ from hitledger_replay.sessions.ttft import COEFFICIENTS, TtftModel, TtftSample, 
 Progress = Callable[[int, int], None]  # calls done, calls in all
 
 ENGINE = "hitledger"
+PLAN_NOTE = "no tensors: reuse is that of the block pool, times are predicted"
 CALIBRATION_TOKENS = 1 << 15
 CALIBRATION_BLOCK = 256
 """Larger blocks would only cost the calibration memory."""
@@ -167,7 +168,7 @@ def _measurement(
         schema_version=MEASUREMENT_VERSION,
         engine=ENGINE,
         model=loaded.name,
-        model_note=loaded.note,
+        model_note=PLAN_NOTE if options.mode is Mode.PLAN else loaded.note,
         device=_device_words(loaded.model.device),
         mode=options.mode.value,
         kv_dtype=options.kv_dtype,

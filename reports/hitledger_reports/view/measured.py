@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hitledger.measurement import PLAN_MODE
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -38,11 +39,12 @@ def measured_sum(audit: Audit, measurement: "Measurement | None") -> MeasuredSum
         return None
     unequal = sum(call.measured_cached_tokens != call.expected_cached_tokens for call in calls.values())
     verdict = "all as the engine's rule says" if not unequal else f"{unequal:,} not as the engine's rule says"
+    pool = "the block pool alone of " if measurement.mode == PLAN_MODE else ""
     return MeasuredSum(
         sum(call.measured_cached_tokens for call in calls.values()),
         sum(call.prompt_tokens for call in calls.values()),
         figures.weakest(call.certainty for call in calls.values()),
-        f"reused by {shown(measurement.engine)} with {shown(measurement.model)}, in its own tokens; "
+        f"reused by {pool}{shown(measurement.engine)} with {shown(measurement.model)}, in its own tokens; "
         f"{len(calls):,} of {figures.plural(len(audit.calls), 'call')} replayed, {verdict}",
     )
 
