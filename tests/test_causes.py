@@ -223,6 +223,18 @@ def test_what_the_log_lacks_is_not_said_to_be_unchanged(evidence: Evidence, note
     assert (found.cause, found.note) == ("unexplained", note)
 
 
+def test_a_change_after_the_lifetime_is_said_to_come_late() -> None:
+    """Mending the change alone would not have kept an entry of five minutes over ten."""
+    body = changed(system=LONG.replace("clerk", "mate"))
+    for seconds, note in (
+        (290.0, ""),
+        (600.0, "the entry had likely expired as well: 600 s since the last use, lifetime 300 s"),
+    ):
+        calls = call(BASE, 0, at=0.0, used=usage(3, 0, 2000)), call(body, 1, at=seconds, used=usage(3, 0, 2100))
+        (found,) = run(*calls).breaks
+        assert (found.cause.partition(".")[0], found.note) == ("system", note)
+
+
 def test_a_default_that_is_named_changes_nothing() -> None:
     assert judged(BASE, changed(tool_choice={"type": "auto"}))[0] == "unexplained"
 

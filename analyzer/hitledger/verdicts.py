@@ -10,7 +10,7 @@ from hitledger.branches import left_in_front
 from hitledger.causes.case import Case, Confidence, Diagnosis, changes
 from hitledger.causes.decide import UNEXPLAINED, decide, unexplained
 from hitledger.causes.rendering import Rerender, compare
-from hitledger.causes.timing import fanned_out
+from hitledger.causes.timing import expired, fanned_out
 from hitledger.chains import Link
 from hitledger.continuation import branches
 from hitledger.errors import UsageError
@@ -151,6 +151,7 @@ class Judge:
             return Verdict(readable, read, case.lost, rebilled, gap_seconds=case.gap_seconds)
         if diagnosis is UNEXPLAINED:
             diagnosis = unexplained(link.call.evidence)
+        diagnosis = _also_late(case, diagnosis)
         difference = case.difference
         if difference.append_only and not case.effective.append_only and diagnosis.cause == "server.thinking_stripped":
             difference = case.effective
@@ -191,6 +192,15 @@ class Judge:
             return None
         before = self.links[link.predecessor].call.started_at
         return None if before is None else (link.call.started_at - before).total_seconds()
+
+
+def _also_late(case: Case, diagnosis: Diagnosis) -> Diagnosis:
+    """A change after the lifetime: mending it alone would not have kept the entry, and that is said."""
+    late = expired(case)
+    if late is None or late.cause == diagnosis.cause:
+        return diagnosis
+    note = f"the entry had likely expired as well: {late.note}"
+    return msgspec.structs.replace(diagnosis, note=f"{diagnosis.note}; {note}" if diagnosis.note else note)
 
 
 def call_without_evidence(call: Call, diagnosis: Diagnosis) -> bool:
