@@ -231,7 +231,9 @@ def test_what_is_printed_and_written() -> None:
     assert printed[0] == "2 calls of 2 simulated"
     assert printed[3] == "Read                           0              ~0          ~2,000"
     assert printed[6] == "Cost                     $0.0153        ~$0.0153        ~$0.0129"
-    assert printed[7:] == ["Change of the bill: ~−$0.0024 (simulated to simulated)", figures.LEGEND]
+    assert printed[7] == "Change of the bill: ~−$0.0024 (simulated to simulated)"
+    assert " ".join(line.strip() for line in printed[8:]) == figures.LEGEND
+    assert max(map(len, printed)) <= 80
     assert (
         next(lines(replace(found, not_simulated=1))) == "2 calls of 3 simulated (the others have no rule or no prompt)"
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from hitledger.errors import NothingToReadError, UsageError
@@ -14,6 +15,8 @@ from hitledger.types import Certainty
 from hitledger.whatif.changes import MarkAt
 from hitledger.whatif.run import Change, Outcome, WhatIf, what_if
 from hitledger_reports import figures
+
+WIDTH = 80
 
 
 def parse_marks(text: str) -> tuple[MarkAt, ...]:
@@ -46,6 +49,11 @@ def lines(found: WhatIf) -> Iterator[str]:
         yield f"{label:16}" + "".join(f"{show(side, sure):>16}" for side, sure in sides)
     if found.before.cost is not None and found.after.cost is not None:
         yield f"Change of the bill: ~{_signed(found.after.cost - found.before.cost)} (simulated to simulated)"
+    for sentence in _sentences(found):
+        yield from wrap(sentence, WIDTH, subsequent_indent="  ")
+
+
+def _sentences(found: WhatIf) -> Iterator[str]:
     if found.mended:
         yield "Mended: " + ", ".join(f"{cause} ({breaks})" for cause, breaks in found.mended)
     apart, guess = found.compactions, Certainty.ESTIMATED
