@@ -163,7 +163,9 @@ def _table(table: Table, only: set[str] | None = None) -> list[RenderableType]:
 def _sessions(rows: tuple[SessionRow, ...], number: int) -> list[RenderableType]:
     if not rows:
         return []
-    blocks: list[RenderableType] = [_title("Sessions (a bar a call: share of the prompt read; ! where it broke)")]
+    blocks: list[RenderableType] = [
+        _title("Sessions (a bar a call, or some of many: share of the prompt read; ! a break)")
+    ]
     for row in rows:
         line = Text.assemble(
             (row.name, "bold"),
