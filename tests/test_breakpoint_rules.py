@@ -3,8 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
-from call_builders import START, call
+from call_builders import START, call, usage
+from hitledger.audit import AuditOptions, audit_calls
+from hitledger.logs.ingest import Ingest
 from hitledger.policies.cache import Obstacle
 from hitledger.segments import Api
 from rule_builders import blocks, chat, expected, reads, rule_named, words
@@ -142,3 +145,34 @@ def test_explicit_marks_and_implicit_caching_exclude_each_other_at_alibaba() -> 
     assert marked is not None
     assert plain is not None
     assert (marked.rule.id, plain.rule.id) == ("alibaba-explicit", "alibaba-implicit")
+
+
+def test_an_entry_written_in_front_of_the_one_read_keeps_only_itself_alive() -> None:
+    """The second call reads 1,000 tokens and writes a shorter entry of 600; reading that one leaves the longer to die."""
+    first = call(blocks((10, "5m"), number=10), at=0)
+    second = call(blocks((6, "5m"), (15, "5m"), number=15), at=100)
+    third = call(blocks((6, "5m"), number=6), at=350)
+    fourth = call(blocks((12, "5m"), number=12), at=450)
+    assert reads([first, second, third, fourth]) == [0, 1000, 600, 600]
+
+
+@pytest.mark.parametrize(
+    ("mark", "obstacle"), [(8, Obstacle.BEHIND_MARKS), (30, Obstacle.BEYOND_LOOKBACK)], ids=["in front", "too far"]
+)
+def test_what_stood_in_the_way_is_told_of_an_entry_that_lives(mark: int, obstacle: Obstacle) -> None:
+    """Not of the longer one, which expired long before."""
+    first, second = call(blocks((30, "5m"), number=30), at=0), call(blocks((10, "5m"), number=30), at=1000)
+    found = expected([first, second, call(blocks((mark, "5m"), number=31), at=1060)])[2]
+    assert found is not None
+    assert found.blocked is not None
+    assert (found.forecast.read, found.blocked.obstacle) == (0, obstacle)
+    assert (found.blocked.tokens, found.blocked.longest) == (1000, 3000)
+
+
+def test_marks_in_front_of_the_entry_are_misplaced_whatever_expired_before() -> None:
+    bodies = [blocks((mark, "5m"), number=30) for mark in (30, 10, 8)]
+    used = [usage(0, 0, 3000), usage(2000, 0, 1000), usage(2200, 0, 800)]
+    calls = [call(body, at=at, used=one) for body, at, one in zip(bodies, (0, 1000, 1060), used, strict=True)]
+    calls = [replace(one, id=f"c{number}") for number, one in enumerate(calls)]
+    _, found = sorted(audit_calls(calls, Ingest(), AuditOptions()).breaks, key=lambda item: item.index)
+    assert (found.cause, found.lost_tokens) == ("breakpoint.misplaced", 1000)

@@ -17,6 +17,7 @@ CLASS_OF_OBSTACLE = {
     Obstacle.EXPIRED: "expired",
     Obstacle.BEYOND_LOOKBACK: "beyond_lookback",
     Obstacle.NOT_YET_VISIBLE: "server",
+    Obstacle.BEHIND_MARKS: "client",
 }
 
 NOTHING_MISSING = Attribution()

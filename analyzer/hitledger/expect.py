@@ -99,7 +99,7 @@ class Forecaster:
         more = read is not None and read > forecast.read + SLACK_TOKENS
         blocked = None if healthy and not more else cache.blocked(view, now, forecast.read)
         left = cache.store(view, index, forecast)
-        known = forecast.read if blocked is None else max(forecast.read, blocked.tokens)
+        known = forecast.read if blocked is None else max(forecast.read, blocked.longest)
         warmed = read is not None and read > known + SLACK_TOKENS
         return Expectation(rule, view, forecast, left, key, blocked, warmed)
 

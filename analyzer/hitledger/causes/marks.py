@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.lifetimes import seconds_of
+from hitledger.policies.cache import Obstacle
 from hitledger.prefix import APPEND_ONLY
 from hitledger.types import Call, Kind, Segment
 
@@ -17,7 +18,9 @@ def diagnose(case: Case) -> Diagnosis | None:
     old, new = marked(case.before), marked(case.call)
     if old and not new:
         return Diagnosis("client.marker_dropped", Confidence.CERTAIN, old[-1].path, "the request has no cache mark")
-    if new and case.expectation.forecast.read < case.readable_before and case.expectation.blocked is None:
+    blocked = case.expectation.blocked
+    in_front = blocked is None or blocked.obstacle is Obstacle.BEHIND_MARKS
+    if new and case.expectation.forecast.read < case.readable_before and in_front:
         return Diagnosis("breakpoint.misplaced", Confidence.POSSIBLE, new[-1].path)
     return None
 

@@ -18,6 +18,7 @@ class Obstacle(StrEnum):
     EXPIRED = "expired"
     NOT_YET_VISIBLE = "not-yet-visible"
     BEYOND_LOOKBACK = "beyond-lookback"
+    BEHIND_MARKS = "behind-marks"  # every mark of the request stands in front of it, or there is none
 
 
 class Forecast(msgspec.Struct, frozen=True, gc=False):
@@ -43,6 +44,7 @@ class Blocked(msgspec.Struct, frozen=True, gc=False):
     obstacle: Obstacle
     source: int
     tokens: int
+    longest: int  # tokens of the longest entry that matches the prompt, expired or not
     positions_back: int | None = None
 
 
@@ -53,7 +55,7 @@ class Cache(Protocol):
         """What can be read now."""
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
-        """The longest entry beyond `read` tokens that matches the prompt and still cannot be read."""
+        """An entry beyond `read` tokens that matches the prompt and still cannot be read."""
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Take in the call's prompt; returns how many tokens it left readable."""

@@ -71,20 +71,29 @@ class MarkedCache:
         return position == view.root.length < view.length
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
-        """Look at every position, near or far, for an entry that lies beyond `read` tokens."""
+        """Look at every position, near or far, for an entry that lies beyond `read` tokens.
+
+        One that still lives says more than a longer one that expired: that one the predecessor did not leave.
+        """
         reach = {position for position, _ in _looked_at(view)}
+        expired: Blocked | None = None
         for position, key in view.ends():
             entry = self._entries.get(key)
             if entry is None or entry.tokens <= read:
                 continue
             if not alive(entry, view.rule, now):
-                return Blocked(Obstacle.EXPIRED, entry.source, entry.tokens)
+                expired = expired or Blocked(Obstacle.EXPIRED, entry.source, entry.tokens, entry.tokens)
+                continue
+            longest = expired.tokens if expired is not None else entry.tokens
             if not visible(entry, now):
-                return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, entry.tokens)
-            if position not in reach and view.marks and position < view.marks[-1].position:
-                back = view.marks[-1].position - position + 1
-                return Blocked(Obstacle.BEYOND_LOOKBACK, entry.source, entry.tokens, positions_back=back)
-        return None
+                return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, entry.tokens, longest)
+            if position in reach:
+                continue
+            if not view.marks or position > view.marks[-1].position:
+                return Blocked(Obstacle.BEHIND_MARKS, entry.source, entry.tokens, longest)
+            back = view.marks[-1].position - position + 1
+            return Blocked(Obstacle.BEYOND_LOOKBACK, entry.source, entry.tokens, longest, back)
+        return expired
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
@@ -96,18 +105,22 @@ class MarkedCache:
         if rule.refreshed_by_read:
             touch(last, now)
         places = _written_at(view)
+        in_front: Entry | None = None  # of what was read: an entry has only shorter ones for parents
         for position, ttl, key in places:
-            entry = entries.get(key)
+            behind, entry = position > forecast.position, entries.get(key)
             if entry is None or not alive(entry, rule, started):
                 tokens, exact = _entry_tokens(view, position, position == places[-1][0])
                 if not tokens or tokens < view.minimum:
                     continue
-                entry = entries[key] = Entry(tokens, ttl, now, visible_from(view), index, exact, last)
+                parent = last if behind else in_front
+                entry = entries[key] = Entry(tokens, ttl, now, visible_from(view), index, exact, parent)
             elif rule.refreshed_by_read:
                 entry.used, entry.ttl = now, ttl
             left = max(left, entry.tokens)
-            if position > forecast.position:
+            if behind:
                 last = entry
+            else:
+                in_front = entry
         return left
 
 

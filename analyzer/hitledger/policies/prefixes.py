@@ -79,9 +79,9 @@ class Prefixes:
             if held <= tokens:
                 return None
             if not alive(entry, view.rule, now):
-                return Blocked(Obstacle.EXPIRED, entry.source, held)
+                return Blocked(Obstacle.EXPIRED, entry.source, held, held)
             if not visible(entry, now):
-                return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, held)
+                return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, held, held)
             return None
         return None
 
