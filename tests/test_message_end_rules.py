@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from call_builders import call
+from msgspec.structs import replace
+
+from call_builders import call, usage
+from hitledger.audit import AuditOptions, audit_calls
+from hitledger.logs.ingest import Ingest
+from hitledger.results import Break
 from hitledger.segments import Api
 from hitledger.types import Call
 from rule_builders import chat, expected, reads, words
@@ -76,3 +81,30 @@ def test_twenty_earlier_ends_are_looked_at() -> None:
 
     assert reads([ask(0, *long(1)), ask(1, *long(21))]) == [0, 1510]
     assert reads([ask(0, *long(1)), ask(1, *long(22))]) == [0, 0]
+
+
+def test_positions_rest_on_the_implicit_end_where_explicit_marks_stand_in_front() -> None:
+    """Read + written is the prompt up to the end written last, not up to the last explicit mark."""
+    first = replace(parts(0, words(1500), words(100, "q"), marks=(0,)), usage=usage(0, 0, 1600, ttl="30m"))
+    assert reads([first, parts(1, words(1500), words(9, "other"), marks=(0,), explicit=True)]) == [0, 1500]
+
+
+def judged(first: Call, second: Call) -> Break:
+    """The break of a second call that read nothing."""
+    total = sum(len((segment.text or "").split()) for segment in second.prompt.segments())
+    calls = [replace(first, usage=usage(0, 0, 1510, ttl="30m")), replace(second, usage=usage(total, 0))]
+    (found,) = audit_calls(calls, Ingest(), AuditOptions()).breaks
+    return found
+
+
+def test_more_than_twenty_ends_back_is_beyond_the_look_back() -> None:
+    texts = [word for i in range(30) for word in (words(10, f"u{i}"), words(10, f"a{i}"))][:-1]
+    found = judged(ask(0, *texts[:1]), ask(1, *texts))
+    assert (found.cause, found.lost_tokens) == ("breakpoint.beyond_lookback", 1510)
+    assert found.note == "the entry is the end of a message 30 back, a lookup goes back over 20"
+
+
+def test_turning_the_implicit_mark_off_and_setting_none_drops_the_marks() -> None:
+    later = ask(1, words(10, "u0"), words(10, "a"), words(5), prompt_cache_options={"mode": "explicit"})
+    found = judged(ask(0, words(10, "u0")), later)
+    assert (found.cause, found.path) == ("client.marker_dropped", "prompt_cache_options")

@@ -127,7 +127,7 @@ class Forecaster:
         given = marks_of(call, prompt, rule)
         at_ends = message_ends.written(call, prompt, rule, given) if rule.algorithm is Algorithm.MESSAGE_ENDS else None
         ttl = client_ttl(call, rule)
-        tokens_at = self._positions.of(call, prompt, given)
+        tokens_at = self._positions.of(call, prompt, given if at_ends is None else at_ends)
         return View(
             *(call, prompt, rule, self._hashes, tokens_at, given, ttl, at_ends),
             *(salt, whole_salt, minimum, root, head),

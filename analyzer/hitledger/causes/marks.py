@@ -20,6 +20,10 @@ def diagnose(case: Case) -> Diagnosis | None:
         return Diagnosis("client.marker_dropped", Confidence.CERTAIN, old[-1].path, "the request has no cache mark")
     blocked = case.expectation.blocked
     in_front = blocked is None or blocked.obstacle is Obstacle.BEHIND_MARKS
+    if not new and in_front and not case.expectation.view.written:
+        turned_off = next((p for p in case.call.parameters if p.name == "cache_retention"), None)
+        path = turned_off.path if turned_off else APPEND_ONLY
+        return Diagnosis("client.marker_dropped", Confidence.CERTAIN, path, "no implicit mark, and none is set")
     if new and case.expectation.forecast.read < case.readable_before and in_front:
         return Diagnosis("breakpoint.misplaced", Confidence.POSSIBLE, new[-1].path)
     return None

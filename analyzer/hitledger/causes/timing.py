@@ -2,6 +2,7 @@
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.policies.cache import Obstacle
+from hitledger.policies.rule import Algorithm
 from hitledger.prefix import APPEND_ONLY
 
 
@@ -31,7 +32,10 @@ def beyond_lookback(case: Case) -> Diagnosis | None:
     if blocked is None or blocked.obstacle is not Obstacle.BEYOND_LOOKBACK:
         return None
     reach = case.rule.lookback if case.rule else 0
-    note = f"the entry lies {blocked.positions_back} positions before the last mark, a mark looks back over {reach}"
+    if case.rule is not None and case.rule.algorithm is Algorithm.MESSAGE_ENDS:
+        note = f"the entry is the end of a message {blocked.positions_back} back, a lookup goes back over {reach}"
+    else:
+        note = f"the entry lies {blocked.positions_back} positions before the last mark, a mark looks back over {reach}"
     return Diagnosis("breakpoint.beyond_lookback", Confidence.CERTAIN, APPEND_ONLY, note)
 
 

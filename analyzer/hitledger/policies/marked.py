@@ -75,7 +75,7 @@ class MarkedCache:
 
         One that still lives says more than a longer one that expired: that one the predecessor did not leave.
         """
-        reach = {position for position, _ in _looked_at(view)}
+        reach, written = {position for position, _ in _looked_at(view)}, view.written
         expired: Blocked | None = None
         for position, key in view.ends():
             entry = self._entries.get(key)
@@ -89,9 +89,11 @@ class MarkedCache:
                 return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, entry.tokens, longest)
             if position in reach:
                 continue
-            if not view.marks or position > view.marks[-1].position:
+            last = written[-1].position if written else 0
+            if position > last:
                 return Blocked(Obstacle.BEHIND_MARKS, entry.source, entry.tokens, longest)
-            back = view.marks[-1].position - position + 1
+            by_ends = view.rule.algorithm is Algorithm.MESSAGE_ENDS
+            back = message_ends.back_to(view, position) if by_ends else last - position + 1
             return Blocked(Obstacle.BEYOND_LOOKBACK, entry.source, entry.tokens, longest, back)
         return expired
 

@@ -36,6 +36,12 @@ def written(call: Call, prompt: Prompt, rule: Rule, explicit: tuple[Mark, ...]) 
     return tuple(sorted(marks, key=lambda mark: mark.position)[-rule.max_breakpoints :])
 
 
+def back_to(view: View, position: int) -> int:
+    """How many eligible ends back a position lies, the last end counted as the first."""
+    ends = [end for end, _ in view.ends()] if view.prompt.base is not None else eligible_ends(view.prompt)
+    return sum(end >= position for end in ends)
+
+
 def implicit_allowed(call: Call) -> bool:
     """Whether the request leaves the implicit breakpoint on (`mode: "explicit"` turns it off)."""
     options = next((p.value for p in call.parameters if p.name == "cache_retention"), "")
