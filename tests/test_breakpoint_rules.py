@@ -156,6 +156,13 @@ def test_an_entry_written_in_front_of_the_one_read_keeps_only_itself_alive() -> 
     assert reads([first, second, third, fourth]) == [0, 1000, 600, 600]
 
 
+def test_reading_a_long_entry_does_not_bring_an_expired_shorter_one_back() -> None:
+    """The 5-minute entry in front has its last use at 60 s; at 400 s the 1-hour one behind it is read."""
+    calls = [call(blocks((10, "5m"), number=10), at=0), call(blocks((20, "1h"), number=20), at=60)]
+    calls += [call(blocks((20, "1h"), number=20), at=400), call(blocks((10, "5m"), number=10), at=410)]
+    assert reads(calls) == [0, 1000, 2000, 0]
+
+
 @pytest.mark.parametrize(
     ("mark", "obstacle"), [(8, Obstacle.BEHIND_MARKS), (30, Obstacle.BEYOND_LOOKBACK)], ids=["in front", "too far"]
 )

@@ -83,6 +83,15 @@ def test_twenty_earlier_ends_are_looked_at() -> None:
     assert reads([ask(0, *long(1)), ask(1, *long(22))]) == [0, 0]
 
 
+def test_only_a_developer_block_in_front_is_looked_at_from_everywhere() -> None:
+    """Twenty-one ends on: a first question is no such block, what the developer said is."""
+    later = [word for i in range(21) for word in (words(5, f"a{i}"), words(5, f"u{i}"))]
+    for system, found in (("", 0), (SYSTEM, 1500)):
+        given = {"provider": "openai", "model": "gpt-5.6", "system": system}
+        texts = () if system else (words(1500),)
+        assert reads([chat(0, *texts, **given), chat(1, *(texts or (words(9),)), *later, **given)]) == [0, found]
+
+
 def test_positions_rest_on_the_implicit_end_where_explicit_marks_stand_in_front() -> None:
     """Read + written is the prompt up to the end written last, not up to the last explicit mark."""
     first = replace(parts(0, words(1500), words(100, "q"), marks=(0,)), usage=usage(0, 0, 1600, ttl="30m"))

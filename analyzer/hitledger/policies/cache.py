@@ -73,10 +73,11 @@ class Entry(msgspec.Struct, eq=False):
     parent: "Entry | None" = None  # the longest entry known in front of it
 
 
-def touch(entry: Entry | None, now: datetime | None) -> None:
-    """A read uses every entry in front of the one read as well: logs show short ones outlive their own last read."""
+def touch(entry: Entry | None, rule: Rule, started: datetime | None, now: datetime | None) -> None:
+    """A read uses every living entry in front of the one read as well: logs show short ones outlive their last read."""
     while entry is not None:
-        entry.used = now
+        if alive(entry, rule, started):  # one of a shorter lifetime can be gone
+            entry.used = now
         entry = entry.parent
 
 

@@ -105,7 +105,7 @@ class MarkedCache:
         if last is None or self._is_head(view, forecast.position):
             self._heads.learn(view, index, forecast)
         if rule.refreshed_by_read:
-            touch(last, now)
+            touch(last, rule, started, now)
         places = _written_at(view)
         in_front: Entry | None = None  # of what was read: an entry has only shorter ones for parents
         for position, ttl, key in places:

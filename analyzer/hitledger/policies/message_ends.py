@@ -14,7 +14,10 @@ FIRST_EXPLICIT, LATEST_EXPLICIT = 2, 50  # explicit breakpoints that a lookup co
 
 
 def reach(view: View) -> Iterator[int]:
-    """Positions of a lookup, longest first: explicit marks (first 2, latest 50), up to 20 earlier eligible ends."""
+    """Positions of a lookup, longest first.
+
+    Explicit marks (first 2, latest 50), up to 20 earlier eligible ends, and the end of the developer messages in front.
+    """
     explicit = [mark.position for mark in view.marks]
     found = set(explicit[:FIRST_EXPLICIT] + explicit[-LATEST_EXPLICIT:])
     if implicit_allowed(view.call):
@@ -22,7 +25,8 @@ def reach(view: View) -> Iterator[int]:
             found |= {end for end, _ in islice(view.ends(), view.rule.lookback + 1)} | {view.root.length}
         else:
             ends = eligible_ends(view.prompt)
-            found |= set(ends[-view.rule.lookback - 1 :]) | set(ends[:1])
+            head = ends[:1] if ends and view.segment(ends[0] - 1).tier is not Tier.MESSAGES else ()
+            found |= {*ends[-view.rule.lookback - 1 :], *head}
     yield from sorted(found, reverse=True)
 
 
