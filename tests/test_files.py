@@ -148,5 +148,5 @@ def test_document(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(NothingToReadError, match="gone: cannot be read: No such file") as caught:
-        LogFile(tmp_path / "gone", "gone").head()
+        LogFile(tmp_path / "gone", "gone").readable_head()
     assert caught.value.exit_code == 3

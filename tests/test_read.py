@@ -103,3 +103,53 @@ def test_progress_ends_at_the_total(inputs: Path) -> None:
     assert ticks[-1] == (size, size)
     assert len(ticks) == 3
     assert all(done <= total == size for done, total in ticks)
+
+
+KINDS = {
+    "transcript": "claude-code/placeholder-output/**/*.jsonl",
+    "rollout": "codex/sessions/**/*c.jsonl",
+    "bodies": "bodies/anthropic.jsonl",
+    "document": "atif/trajectory.json",
+    "capture": "har/chat.har",
+    "spans": "otel/new-names.json",
+    "values": "langfuse/agno-nested.trace.json",
+    "records": "check/traffic/openai-short.jsonl",
+}
+
+
+def beside_another(tmp_path: Path, name: str, content: bytes) -> Path:
+    """A file between two good ones, so that what is wrong with it may not reach them."""
+    for good in ("a.jsonl", "z.jsonl"):
+        (tmp_path / good).write_bytes((FIXTURES / "bodies/spellings.jsonl").read_bytes())
+    damaged = tmp_path / name
+    damaged.write_bytes(content)
+    return damaged
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "capture"])  # a capture is kept from its detection
+def test_a_file_that_vanishes_after_it_was_found_is_a_skipped_row(tmp_path: Path, kind: str) -> None:
+    """Agents rotate and delete their logs while they are read."""
+    source = next(FIXTURES.glob(KINDS[kind]))
+    gone = beside_another(tmp_path, f"m{source.suffix}", source.read_bytes())
+    reading = read_logs([str(tmp_path)], progress=lambda done, total: None)
+    assert str(gone) in {file.name for _, files in reading.claimed for file in files}
+    gone.unlink()
+    (tmp_path / "z.jsonl").touch()
+    assert {call.place.file for call in reading.calls()} == {str(tmp_path / good) for good in ("a.jsonl", "z.jsonl")}
+    (lost,) = (ledger for ledger in reading.ingest.ledgers if ledger.file == str(gone))
+    assert (lost.rows, lost.skipped, lost.balanced) == (1, 1, True)
+    assert "No such file" in lost.skips[0].reason
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_compressed_file_that_was_cut_is_a_skipped_row(tmp_path: Path, kind: str) -> None:
+    """One that is still being written, whatever the shape of what is in it."""
+    source = next(FIXTURES.glob(KINDS[kind]))
+    cut = gzip.compress(source.read_bytes())[:-6]
+    damaged = beside_another(tmp_path, f"m{source.suffix}.gz", cut)
+    reading = read_logs([str(tmp_path)])
+    assert {call.place.file for call in reading.calls()} >= {str(tmp_path / good) for good in ("a.jsonl", "z.jsonl")}
+    (lost,) = (ledger for ledger in reading.ingest.ledgers if ledger.file == str(damaged))
+    assert lost.skipped
+    assert "ended before" in lost.skips[-1].reason
+    assert lost.balanced

@@ -42,7 +42,7 @@ def _claimed(reader: Reader, file: LogFile) -> bool:
 
 def _head(file: LogFile) -> bytes:
     try:
-        return file.head()
+        return file.readable_head()
     except NothingToReadError as error:
         raise NothingToReadError(str(error).removeprefix(f"{file.name}: ")) from error
 

@@ -52,22 +52,29 @@ class LogFile:
     content: bytes | None = None  # standard input, read once
 
     def open(self, buffer_bytes: int = BUFFER_BYTES) -> IO[bytes]:
-        """The bytes, decompressed where the first bytes say gzip or zstd. Raises NothingToReadError."""
-        try:
-            raw = io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffer_bytes)
-        except OSError as error:
-            raise NothingToReadError(f"{self.name}: cannot be read: {error.strerror}") from error
-        return unpacked(raw)
+        """The bytes, decompressed where the first bytes say gzip or zstd. Raises OSError where the file is gone."""
+        return unpacked(
+            io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffer_bytes)
+        )
 
     def is_plain(self) -> bool:
         """Whether rows can be found again by their offset: a file on disk that is not compressed."""
         if self.path is None:
             return False
-        with self.path.open("rb") as stream:
-            return not is_packed(stream.read(4))
+        try:
+            with self.path.open("rb") as stream:
+                return not is_packed(stream.read(4))
+        except OSError:  # gone since it was found: who reads its rows says so
+            return False
 
     def head(self) -> bytes:
-        """The first 64 KiB. Raises NothingToReadError where they cannot be read."""
+        """The first 64 KiB; nothing of a file that is gone since it was found: who reads its rows says so."""
+        with suppress(NothingToReadError):
+            return _head(self)
+        return b""
+
+    def readable_head(self) -> bytes:
+        """The same, as long as they can be read. Raises NothingToReadError."""
         return _head(self)
 
     def head_rows(self) -> tuple[Any, ...]:
@@ -113,7 +120,7 @@ class LogFile:
                         raise EOFError(f"more than {MAX_FILE_BYTES // 2**30} GiB")
         except DAMAGE as error:
             ledger.count_rows()
-            ledger.skip(at.number + 1, f"the rest cannot be read: {_cause(error)}")
+            ledger.skip(at.number + 1, f"the rest cannot be read: {cause(error)}")
 
 
 class _At:
@@ -211,7 +218,8 @@ def _to_line_end(stream: IO[bytes], read: int) -> int:
     return passed
 
 
-def _cause(error: BaseException) -> str:
+def cause(error: BaseException) -> str:
+    """What broke a stream, in words."""
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
@@ -227,7 +235,7 @@ def _head(file: LogFile) -> bytes:
                 head += piece
     except DAMAGE as error:
         if not head:  # else what comes before the damage is read, and the damage is a skipped row then
-            raise NothingToReadError(f"{file.name}: cannot be read: {_cause(error)}") from error
+            raise NothingToReadError(f"{file.name}: cannot be read: {cause(error)}") from error
     return head
 
 
@@ -285,4 +293,4 @@ def _document(file: LogFile) -> Any:
     except orjson.JSONDecodeError as error:
         return NothingToReadError(f"{file.name}: not valid JSON: {error}")
     except DAMAGE as error:
-        return NothingToReadError(f"{file.name}: cannot be read: {_cause(error)}")
+        return NothingToReadError(f"{file.name}: cannot be read: {cause(error)}")

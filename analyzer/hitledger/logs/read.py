@@ -85,7 +85,10 @@ def read_logs(
 
 
 def _size(file: LogFile) -> int:
-    return len(file.content or b"") if file.path is None else file.path.stat().st_size
+    try:
+        return len(file.content or b"") if file.path is None else file.path.stat().st_size
+    except OSError:  # gone since it was found
+        return 0
 
 
 def _nothing_read(ingest: Ingest) -> str:

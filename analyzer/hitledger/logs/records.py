@@ -25,8 +25,12 @@ def rows_or_records(
         yield from ((row.number, row.data) for row in file.rows(ledger))
         return
     document, is_cut = whole_or_cut(file)
-    if document is None and file.head_rows():
-        yield from ((row.number, row.data) for row in file.rows(ledger))
+    if document is None:
+        if file.head_rows():
+            yield from ((row.number, row.data) for row in file.rows(ledger))
+        else:
+            ledger.count_rows()
+            ledger.skip(1, no_document(file))
         return
     records = records_of(document, list_keys, is_one)
     yield from numbered(records, is_cut, ledger)
@@ -63,6 +67,15 @@ def whole_or_cut(file: LogFile) -> tuple[Any, bool]:
     return (first.data, True) if first is not None and first.cut else (None, False)
 
 
+def no_document(file: LogFile) -> str:
+    """Why a file cannot be read as one document."""
+    try:
+        file.document()
+    except NothingToReadError as error:
+        return str(error).removeprefix(f"{file.name}: ")
+    return "holds nothing"
+
+
 def head_document(file: LogFile) -> Any:
     """For detection: the document, as far as its first bytes hold it where it is damaged; None for lines of JSON."""
     rows = file.head_rows()
@@ -78,12 +91,13 @@ def head_document(file: LogFile) -> Any:
 
 def records_under(file: LogFile, ledger: FileLedger, path: tuple[str, ...]) -> Iterator[tuple[int, Any]]:
     """Number (from 1) and value of each record of the list at `path` in one document; rows are counted here."""
-    value, is_cut = whole_or_cut(file)
+    whole, is_cut = whole_or_cut(file)
+    value = whole
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     if not isinstance(value, list):
         ledger.count_rows()
-        ledger.skip(1, f"holds no list {'.'.join(path)}")
+        ledger.skip(1, f"holds no list {'.'.join(path)}" if whole is not None else no_document(file))
         return
     yield from numbered(value, is_cut, ledger)
 

@@ -11,8 +11,9 @@ import orjson
 import zstandard
 
 from hitledger.errors import HitledgerError
-from hitledger.logs.files import BOM, MAX_DOCUMENT_BYTES, LogFile
+from hitledger.logs.files import BOM, MAX_DOCUMENT_BYTES, LogFile, cause
 from hitledger.logs.ingest import FileLedger
+from hitledger.logs.packed import DAMAGE
 
 STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*("?)'
 REST_OF_STRING = re.compile(STRING[1:], re.DOTALL)
@@ -78,7 +79,7 @@ def values(file: LogFile, ledger: FileLedger) -> Iterator[Value]:
     it gets what stands before the end, and must not trust the last record.
     """
     buffer, depth, start, lost = bytearray(), _Depth(), 0, False
-    for number, piece, opens_line in _pieces(file):
+    for number, piece, opens_line in _pieces(file, ledger):
         if lost and not (opens_line and (FRESH.match(piece) or piece.startswith(SEPARATORS))):
             continue
         lost = False
@@ -123,13 +124,17 @@ def _wants_value(buffer: bytearray, depth: _Depth) -> bool:
     return not depth.in_string and bytes(buffer[-TAIL:]).rstrip().endswith((b"[", b",", b":"))
 
 
-def _pieces(file: LogFile) -> Iterator[tuple[int, bytes, bool]]:
-    with file.open() as stream:
-        number, opens_line = 1, True
-        while piece := stream.readline(LINE_BYTES):
-            yield number, piece.removeprefix(BOM) if number == 1 and opens_line else piece, opens_line
-            opens_line = piece.endswith(b"\n")
-            number += opens_line
+def _pieces(file: LogFile, ledger: FileLedger) -> Iterator[tuple[int, bytes, bool]]:
+    """Line, its bytes or a part of them, and whether they open it. A stream that breaks half way is a skipped row."""
+    number, opens_line = 1, True
+    try:
+        with file.open() as stream:
+            while piece := stream.readline(LINE_BYTES):
+                yield number, piece.removeprefix(BOM) if number == 1 and opens_line else piece, opens_line
+                opens_line = piece.endswith(b"\n")
+                number += opens_line
+    except DAMAGE as error:
+        _bad(ledger, number, f"the rest cannot be read: {cause(error)}")
 
 
 def _bad(ledger: FileLedger, number: int, reason: str) -> None:
