@@ -76,3 +76,10 @@ def test_an_audit_reports_bytes_and_then_calls() -> None:
     size = sum(path.stat().st_size for path in log.rglob("*.jsonl"))
     assert read[-1] == (size, size)
     assert judged[-1] == (5 * len(found.calls), 5 * len(found.calls))
+
+
+def test_a_closed_standard_error_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python has none then; the audit goes on all the same."""
+    monkeypatch.setattr("sys.stderr", None)
+    with progress.drawing(quiet=False) as drawn:
+        assert drawn is None

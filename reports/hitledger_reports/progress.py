@@ -32,7 +32,7 @@ def drawing(quiet: bool) -> Iterator[Progress | None]:
 @contextmanager
 def _bars(quiet: bool, *names: str) -> Iterator[tuple[Progress | None, ...]]:
     """A bar each, seen from its first step on; None where nobody watches."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():  # None: started with it closed
         yield (None,) * len(names)
         return
     from rich import progress
