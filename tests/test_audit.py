@@ -46,6 +46,16 @@ def test_another_version_of_the_file_is_refused() -> None:
         from_json(b'{"a": 1}', "x.json")
 
 
+@pytest.mark.parametrize("amount", ["NaN", "sNaN", "Infinity", "-Infinity", "1e999999"])
+@pytest.mark.parametrize("field", ["cost", "computed_cost"])
+def test_what_is_no_amount_of_money_is_refused(field: str, amount: str) -> None:
+    """An audit can come from another machine; such a figure ended the reports with a traceback."""
+    document = json.loads(to_json(run(call(messages("a"), used=usage(10)))))
+    document["calls"][0][field] = amount
+    with pytest.raises(NothingToReadError, match=rf"x\.json: calls\[0\]\.{field}: .* is no amount of money"):
+        from_json(json.dumps(document).encode(), "x.json")
+
+
 def test_attribution_sums_to_ideal_less_reported() -> None:
     """20 is left out: its loss is held against generated tokens, which no usage reports as read."""
     seen = 0

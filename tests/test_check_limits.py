@@ -234,7 +234,11 @@ def test_settings_of_pyproject_and_flags_over_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ["max-cost-rise = 1", 'max-cost-increase = "5"', "max-hit-rate-drop = -1", "logs = 3", "= 1"]
+    "table",
+    [
+        *("max-cost-rise = 1", 'max-cost-increase = "5"', "max-hit-rate-drop = -1", "logs = 3", "= 1"),
+        *("calls-per-day = 0", "calls-per-day = -5", "render-timeout = nan", "render-timeout = -1"),
+    ],
 )
 def test_settings_that_are_wrong(tmp_path: Path, table: str) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.hitledger.check]\n{table}\n")
@@ -274,3 +278,11 @@ def test_files_of_known_findings_that_are_none(tmp_path: Path, content: str) -> 
         known.load(str(file))
     with pytest.raises(UsageError):
         known.load(str(tmp_path / "none.json"))
+
+
+@pytest.mark.parametrize(
+    "text", ["x", "0:nan%", "0:101%", "0:10%,0:5%", "30:100%,0:10%", "inf:10%", "-5:100%", "nan:5%"]
+)
+def test_shares_of_a_rollout_that_are_wrong(text: str) -> None:
+    with pytest.raises(UsageError, match="--rollout"):
+        parse_shares(text)

@@ -5,10 +5,13 @@ from decimal import Decimal
 
 import msgspec
 
+from hitledger.errors import NothingToReadError
 from hitledger.jsonfile import content_of, decode, encode
 from hitledger.types import Certainty, Evidence, Kind
 
 SCHEMA_VERSION = 1
+MONEY_FIELDS = ("cost", "cost_without_cache", "logged_cost", "computed_cost", "break_cost")
+MOST_USD = Decimal(10**12)
 WARMED = "warmed"  # note of a call that read what only an unlogged call can have written
 
 
@@ -280,7 +283,26 @@ def to_json(audit: Audit) -> bytes:
 
 def from_json(content: bytes, name: str) -> Audit:
     """Read an audit back. Raises NothingToReadError naming the file and the field that is wrong."""
-    return decode(content, name, Audit, SCHEMA_VERSION, "audit the log again")
+    audit = decode(content, name, Audit, SCHEMA_VERSION, "audit the log again")
+    _refuse_no_money(audit, name)
+    return audit
+
+
+def _refuse_no_money(audit: Audit, name: str) -> None:
+    """JSON has money as strings, and those can say NaN, Infinity and 1e999999: no figure of any report."""
+    parts: tuple[tuple[str, tuple[msgspec.Struct, ...]], ...] = (
+        ("calls", audit.calls),
+        ("breaks", audit.breaks),
+        ("sessions", audit.sessions),
+        ("totals", (audit.totals,)),
+    )
+    for part, rows in parts:
+        fields = [field for field in MONEY_FIELDS if rows and field in rows[0].__struct_fields__]
+        for number, row in enumerate(rows):
+            for field in fields:
+                amount = getattr(row, field)
+                if amount is not None and not (amount.is_finite() and abs(amount) < MOST_USD):
+                    raise NothingToReadError(f"{name}: {part}[{number}].{field}: {amount} is no amount of money")
 
 
 def load(path: str) -> Audit:

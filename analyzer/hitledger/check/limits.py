@@ -10,6 +10,7 @@ import msgspec
 from hitledger.errors import UsageError
 
 TABLE = "[tool.hitledger.check]"
+SHORTEST, LONGEST = 0.1, 86_400  # seconds that a renderer may be given
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="
         return msgspec.structs.replace(other, **{k: v for k, v in said.items() if v != getattr(silent, k)})
 
     def limits(self) -> Limits:
-        """Raises UsageError for a value of another form."""
+        """Raises UsageError for a value of another form, also for one beside the limits that would bend them."""
+        if self.calls_per_day is not None and self.calls_per_day < 1:
+            raise UsageError(f"calls-per-day {self.calls_per_day}: give a number of 1 or more")
+        if self.render_timeout is not None and not SHORTEST <= self.render_timeout <= LONGEST:
+            raise UsageError(f"render-timeout {self.render_timeout}: give seconds from {SHORTEST} to {LONGEST}")
         return Limits(
             _number("max-hit-rate-drop", self.max_hit_rate_drop, "%"),
             _increase(self.max_cost_increase),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from hashlib import blake2b
+from math import inf
 
 from hitledger.check.simulate import Outcome
 from hitledger.errors import UsageError
@@ -101,6 +102,8 @@ def parse_shares(text: str) -> tuple[tuple[float, float], ...]:
         except ValueError:
             raise UsageError(f"--rollout {text}: give MINUTES:SHARE%, such as 0:10%,30:50%,60:100%") from None
     shares = [share for _, share in found]
+    if not all(0 <= minutes < inf for minutes, _ in found):
+        raise UsageError(f"--rollout {text}: minutes are those after the start, 0 or more")
     if sorted(found) != found or sorted(shares) != shares or not 0 <= shares[0] <= shares[-1] <= 1:
         raise UsageError(f"--rollout {text}: minutes and shares grow, shares are between 0% and 100%")
     return tuple(found)
