@@ -183,3 +183,18 @@ def test_marks_in_front_of_the_entry_are_misplaced_whatever_expired_before() -> 
     calls = [replace(one, id=f"c{number}") for number, one in enumerate(calls)]
     _, found = sorted(audit_calls(calls, Ingest(), AuditOptions()).breaks, key=lambda item: item.index)
     assert (found.cause, found.lost_tokens) == ("breakpoint.misplaced", 1000)
+
+
+@pytest.mark.parametrize(
+    ("named", "read"),
+    [
+        ({"speed": "standard"}, 2000),
+        ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": False}}, 2000),
+        ({"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}, 0),
+        ({"thinking": {"type": "disabled"}}, 2000),
+        ({"speed": "fast"}, 0),
+    ],
+)
+def test_naming_a_default_loses_nothing(named: dict[str, object], read: int) -> None:
+    body = blocks((20, "5m"), number=20)
+    assert reads([call(body, 0), call({**body, **named}, 1)]) == [0, read]

@@ -75,6 +75,11 @@ def test_changed_effort_or_format_loses_all() -> None:
     assert reads([first, ask(1, words(7), response_format={"type": "json_object"})]) == [0, 0]
 
 
+def test_naming_a_default_loses_nothing() -> None:
+    for named in ({"service_tier": "auto"}, {"verbosity": "medium"}, {"response_format": {"type": "text"}}):
+        assert reads([ask(0, words(7)), ask(1, words(7), words(30), words(5), **named)]) == [0, 1507]
+
+
 def test_twenty_earlier_ends_are_looked_at() -> None:
     def long(turns: int) -> list[str]:
         return [word for i in range(turns) for word in (words(10, f"u{i}"), words(10, f"a{i}"))][:-1]

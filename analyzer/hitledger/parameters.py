@@ -12,7 +12,7 @@ BODY_PATHS: dict[str, tuple[str, ...]] = {
     "cache_retention": ("prompt_cache_retention", "prompt_cache_options"),
     "context_management": ("context_management",),
     "effort": ("output_config.effort", "reasoning.effort", "reasoning_effort"),
-    "parallel_tool_calls": ("parallel_tool_calls", "tool_choice.disable_parallel_tool_use"),
+    "parallel_tool_calls": ("parallel_tool_calls",),  # Anthropic's `disable_parallel_tool_use` is in `tool_choice`
     "response_format": ("response_format", "text.format", "output_config.format", "generationConfig.responseSchema"),
     "service_tier": ("service_tier",),
     "speed": ("speed",),

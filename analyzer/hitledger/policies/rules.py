@@ -11,9 +11,13 @@ from hitledger.types import Call, Evidence, Tier
 
 # Values that say what leaving the field out says as well: naming one of them changes nothing.
 DEFAULTS: dict[str, frozenset[str]] = {
-    "tool_choice": frozenset({'"auto"', '{"type":"auto"}'}),
+    "tool_choice": frozenset({'"auto"', '{"type":"auto"}', '{"disable_parallel_tool_use":false,"type":"auto"}'}),
     "parallel_tool_calls": frozenset({"true"}),
     "thinking": frozenset({'{"type":"disabled"}', "false"}),
+    "speed": frozenset({'"standard"'}),
+    "service_tier": frozenset({'"auto"'}),
+    "response_format": frozenset({'{"type":"text"}'}),
+    "verbosity": frozenset({'"medium"'}),
 }
 MARKING_APIS = frozenset({"messages", "converse"})
 
