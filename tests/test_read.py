@@ -153,3 +153,16 @@ def test_a_compressed_file_that_was_cut_is_a_skipped_row(tmp_path: Path, kind: s
     assert lost.skipped
     assert "ended before" in lost.skips[-1].reason
     assert lost.balanced
+
+
+@pytest.mark.parametrize("later", ["atif/trajectory.json", "bodies/anthropic.jsonl", "scenarios/02-date-rollover.json"])
+def test_a_file_that_changed_is_read_anew_in_the_same_process(tmp_path: Path, later: str) -> None:
+    """A notebook or a test run reads the same log again and again while it grows."""
+    log, fresh = tmp_path / "log.json", tmp_path / "fresh.json"
+    log.write_bytes(next(FIXTURES.glob("opencode/storage/part/*/*.json")).read_bytes())
+    with pytest.raises(NothingToReadError):
+        list(read_logs([str(log)]).calls())
+    for path in (log, fresh):
+        path.write_bytes((FIXTURES / later).read_bytes())
+    again = [call.id for call in read_logs([str(log)]).calls()]
+    assert again == [call.id.replace(str(fresh), str(log)) for call in read_logs([str(fresh)]).calls()]

@@ -223,7 +223,13 @@ def cause(error: BaseException) -> str:
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 
-# Detection asks for the same file once per reader: each answer is kept until the next file.
+# Detection asks for the same file once per reader: each answer is kept until the next file, or the next run.
+
+
+def forget_answers() -> None:
+    """A file of the same name can hold something else by now."""
+    for answer in (_head, _head_rows, _document):
+        answer.cache_clear()
 
 
 @lru_cache(maxsize=1)

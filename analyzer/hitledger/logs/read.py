@@ -7,9 +7,10 @@ from msgspec import Struct
 from hitledger.errors import NothingToReadError
 from hitledger.logs.detect import detect
 from hitledger.logs.discover import discover
-from hitledger.logs.files import LogFile
+from hitledger.logs.files import LogFile, forget_answers
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.registry import Reader, reader_of
+from hitledger.logs.values import opening
 from hitledger.types import Call
 
 CALLS_PER_TICK = 128
@@ -70,6 +71,8 @@ def read_logs(
     """
     if format is not None:
         reader_of(format)
+    forget_answers()
+    opening.cache_clear()
     ingest = Ingest(strict)
     claimed: dict[str, tuple[Reader, list[LogFile]]] = {}
     for file in discover(inputs, ingest):
