@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from call_builders import call, messages
-from hitledger.chains import Chains, Link, loose_digest
+from hitledger.chains import Chains, Link, linked, loose_digest
 from hitledger.segments import Api, Layout, hidden
 from hitledger.types import Call, Evidence, Kind, Place, Prompt, Tier, prompt_of
 
@@ -126,3 +128,19 @@ def test_loose_digest_does_not_see_ids_or_key_order() -> None:
     same = tool_call("1", '{"a": 1, "b": 2}')
     assert tool_call("2", '{"b": 2, "a": 1}') == same
     assert tool_call("1", '{"a": 1, "b": 3}') != same
+
+
+def test_a_session_in_several_files_is_followed_in_order_of_time() -> None:
+    """`app.jsonl` holds the newer half and is read before `app.jsonl.1`."""
+    texts = ["a", "b", "c", "d", "e", "f", "g"]
+    sent = [call(messages(*texts[: 2 * n + 1]), n) for n in range(4)]
+    placed = [replace(one, place=Place(f"app.jsonl{'' if n > 1 else '.1'}", n + 1)) for n, one in enumerate(sent)]
+    found = linked([placed[2], placed[3], placed[0], placed[1]])
+    assert [link.predecessor for link in found] == [3, 0, None, 2]
+    assert [(link.index, link.index_in_session) for link in found] == [(0, 2), (1, 3), (2, 0), (3, 1)]
+
+
+def test_a_file_alone_keeps_its_order() -> None:
+    """Its times can be those of the answers."""
+    calls = [call(messages("a", "b", "c"), 1), call(messages("a"), 0)]
+    assert [link.index_in_session for link in linked(calls)] == [0, 1]

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from hitledger.call_results import Shown, break_of, call_result
-from hitledger.chains import Chains, Link
+from hitledger.chains import Link, linked
 from hitledger.collector import collector_paused
 from hitledger.expect import Expectation, Forecaster
 from hitledger.findings import findings_of
@@ -80,8 +80,7 @@ def audit_calls(
     stages = Stages(judged, len(calls), 5)
     rules, book = rules_with(options.rules), PriceBook(options.prices)
     counter = TokenCounter(dict(options.tokenizers))
-    chains = Chains()
-    links = [chains.link(call) for call in stages.over(calls)]
+    links = linked(calls, stages.over)
     expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links], stages.over)
     verdicts = Judge(links, expectations, counter, options.min_loss).all(stages.over)
     money = [money_of(book, call, expectation) for call, expectation in zip(calls, expectations, strict=True)]

@@ -5,7 +5,7 @@ The second step, which earlier call left the longest readable prefix under the s
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from hitledger.continuation import goes_on, head_of, messages_of, repeats_history, same_head
+from hitledger.expect import in_time_order
 from hitledger.segments import digest_of
 from hitledger.types import Call, Evidence, Kind, Prompt, Segment
 
@@ -42,17 +43,20 @@ class _Agent:
 
 
 class Chains:
-    """Links calls, given in input order, to their predecessors."""
+    """Links calls, each given behind those that it can continue, to their predecessors."""
 
     def __init__(self) -> None:
         self._agents: dict[tuple[str, str], _Agent] = {}
         self._in_session: Counter[str] = Counter()
-        self._calls: list[Call] = []
+        self._calls: dict[int, Call] = {}
 
-    def link(self, call: Call) -> Link:
-        """Place one call. Refused calls (no usage, status 4xx/5xx) are nobody's predecessor."""
-        index = len(self._calls)
-        self._calls.append(call)
+    def link(self, call: Call, index: int | None = None) -> Link:
+        """Place one call. Refused calls (no usage, status 4xx/5xx) are nobody's predecessor.
+
+        `index` is its place in the input; None: the one behind the last.
+        """
+        index = len(self._calls) if index is None else index
+        self._calls[index] = call
         number = self._in_session[call.session]
         self._in_session[call.session] += 1
         agent = self._agents.get((call.session, call.agent))
@@ -122,20 +126,51 @@ class Chains:
         """
         own = message_bag(call)
         length = own.total()
-        best: tuple[int, bool, bool, int, int] | None = None
-        for index in self._recent(agent):
+        best: tuple[int, bool, bool, int] | None = None
+        found = None
+        for index in self._recent(agent):  # latest first: on a tie that one
             bag = agent.bags.get(index)
             if bag is None:
                 bag = agent.bags[index] = message_bag(self._calls[index])
             shared = (bag & own).total()
             total = bag.total()
-            rank = (2 * shared - total, self._head(index, agent) == head, total < length, shared, index)
+            rank = (2 * shared - total, self._head(index, agent) == head, total < length, shared)
             if shared and (best is None or rank > best):
-                best = rank
-        return None if best is None else best[-1]
+                best, found = rank, index
+        return found
 
     def _recent(self, agent: _Agent) -> Iterator[int]:
         return iter(agent.calls[: -CANDIDATES - 1 : -1])
+
+
+def linked(calls: Sequence[Call], over: Callable[[Iterable[int]], Iterable[int]] = iter) -> list[Link]:
+    """A link for each call, in input order. `over` is told of each, for who watches."""
+    chains = Chains()
+    found = {index: chains.link(calls[index], index) for index in over(in_sequence(calls))}
+    return [found[index] for index in range(len(calls))]
+
+
+def in_sequence(calls: Sequence[Call]) -> Sequence[int]:
+    """Indices as sent: input order, but by start where an agent's calls lie in several files.
+
+    A log that was rotated comes newest first: `app.jsonl` stands before `app.jsonl.1`.
+    """
+    files: dict[tuple[str, str], str] = {}
+    spread: dict[tuple[str, str], list[int]] = {}
+    for call in calls:
+        agent = call.session, call.agent
+        if files.setdefault(agent, call.place.file) != call.place.file:
+            spread[agent] = []
+    order = list(range(len(calls)))
+    if not spread:
+        return order
+    for index, call in enumerate(calls):
+        if (slots := spread.get((call.session, call.agent))) is not None:
+            slots.append(index)
+    for slots in spread.values():
+        for slot, place in zip(slots, in_time_order([calls[index] for index in slots]), strict=True):
+            order[slot] = slots[place]
+    return order
 
 
 def extends(earlier: Call, later: Call) -> bool:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from hitledger.billing import all_classes_logged, trusted_cost
-from hitledger.chains import Chains, Link
+from hitledger.chains import Link, linked
 from hitledger.errors import UsageError
 from hitledger.expect import Expectation, Forecaster, rule_of
 from hitledger.lifetimes import seconds_of
@@ -103,8 +103,7 @@ def what_if(calls: Sequence[Call], change: Change, rules: Rules, book: PriceBook
 
 
 def _read(calls: Sequence[Call], rules: Rules, counter: TokenCounter) -> _Log:
-    chains = Chains()
-    links = [chains.link(call) for call in calls]
+    links = linked(calls)
     forecaster = Forecaster(rules, Positions(counter))
     expectations = forecaster.all(calls, [link.predecessor for link in links])
     verdicts = Judge(links, expectations, counter, MinLoss()).all()

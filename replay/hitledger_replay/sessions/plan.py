@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hitledger.chains import Chains
+from hitledger.chains import linked
 from hitledger.expect import in_time_order
 from hitledger.policies.rules import shipped
 from hitledger.types import Call, Certainty, Evidence
@@ -63,8 +63,7 @@ class ReplayPlan:
         self.scale = scale
         self._rules = shipped()
         self._order = in_time_order(calls)
-        chains = Chains()
-        links = [chains.link(call) for call in calls]
+        links = linked(calls)
         self._predecessors = [None if link.predecessor is None else calls[link.predecessor].id for link in links]
 
     def __len__(self) -> int:
