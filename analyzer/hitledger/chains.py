@@ -13,8 +13,8 @@ import msgspec
 import orjson
 
 from hitledger.continuation import goes_on, head_of, messages_of, repeats_history, same_head
-from hitledger.expect import in_time_order
 from hitledger.segments import digest_of
+from hitledger.time_order import in_sequence
 from hitledger.types import Call, Evidence, Kind, Prompt, Segment
 
 CANDIDATES = 64  # how far back a call that extends none of the latest ones is searched for
@@ -148,29 +148,6 @@ def linked(calls: Sequence[Call], over: Callable[[Iterable[int]], Iterable[int]]
     chains = Chains()
     found = {index: chains.link(calls[index], index) for index in over(in_sequence(calls))}
     return [found[index] for index in range(len(calls))]
-
-
-def in_sequence(calls: Sequence[Call]) -> Sequence[int]:
-    """Indices as sent: input order, but by start where an agent's calls lie in several files.
-
-    A log that was rotated comes newest first: `app.jsonl` stands before `app.jsonl.1`.
-    """
-    files: dict[tuple[str, str], str] = {}
-    spread: dict[tuple[str, str], list[int]] = {}
-    for call in calls:
-        agent = call.session, call.agent
-        if files.setdefault(agent, call.place.file) != call.place.file:
-            spread[agent] = []
-    order = list(range(len(calls)))
-    if not spread:
-        return order
-    for index, call in enumerate(calls):
-        if (slots := spread.get((call.session, call.agent))) is not None:
-            slots.append(index)
-    for slots in spread.values():
-        for slot, place in zip(slots, in_time_order([calls[index] for index in slots]), strict=True):
-            order[slot] = slots[place]
-    return order
 
 
 def extends(earlier: Call, later: Call) -> bool:

@@ -1,7 +1,7 @@
 """Walk the calls in time order through the caches of their rules: what was readable for each, and from where."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from hitledger.policies.view import Mark, PrefixHashes, View
 from hitledger.positions import Positions
 from hitledger.segments import in_order
 from hitledger.thinking import ThinkingStripper
+from hitledger.time_order import in_time_order
 from hitledger.types import Call, Evidence, Parameter, Prompt, Tier
 
 # Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
@@ -168,16 +169,6 @@ CACHES: Mapping[Algorithm, Callable[[], Cache]] = {
     Algorithm.RADIX: RadixCache,
     Algorithm.SLOT: SlotCache,
 }
-
-
-def in_time_order(calls: Sequence[Call]) -> list[int]:
-    """Indices by start; a call without a time keeps its place behind the one before it."""
-    last = datetime.min.replace(tzinfo=UTC)
-    starts: list[datetime] = []
-    for call in calls:
-        last = call.started_at or last
-        starts.append(last)
-    return sorted(range(len(starts)), key=starts.__getitem__)
 
 
 def key_of(call: Call) -> tuple[str, ...]:

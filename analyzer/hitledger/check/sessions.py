@@ -10,8 +10,8 @@ from hitledger.check.figures import Amounts, Shares, Tokens
 from hitledger.check.result import SessionEffect
 from hitledger.check.simulate import Outcome
 from hitledger.check.transition import Transition, Worlds
-from hitledger.expect import in_time_order
 from hitledger.prefix import first_difference
+from hitledger.time_order import in_time_order
 from hitledger.types import Call
 
 

@@ -9,7 +9,7 @@ from math import inf
 
 from hitledger.check.simulate import Outcome
 from hitledger.errors import UsageError
-from hitledger.expect import in_time_order
+from hitledger.time_order import in_time_order
 from hitledger.types import Call
 
 Simulate = Callable[[Sequence[Call]], list[Outcome | None]]

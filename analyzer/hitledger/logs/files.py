@@ -53,9 +53,7 @@ class LogFile:
 
     def open(self, buffer_bytes: int = BUFFER_BYTES) -> IO[bytes]:
         """The bytes, decompressed where the first bytes say gzip or zstd. Raises OSError where the file is gone."""
-        return unpacked(
-            io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffer_bytes)
-        )
+        return unpacked(io.BytesIO(self.content or b"") if self.path is None else self.path.open("rb", buffer_bytes))
 
     def is_plain(self) -> bool:
         """Whether rows can be found again by their offset: a file on disk that is not compressed."""

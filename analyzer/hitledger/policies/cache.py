@@ -75,8 +75,12 @@ class Entry(msgspec.Struct, eq=False):
 
 def touch(entry: Entry | None, rule: Rule, started: datetime | None, now: datetime | None) -> None:
     """A read uses every living entry in front of the one read as well: logs show short ones outlive their last read."""
+    if entry is None:
+        return
+    used, ttl = entry.used, entry.ttl
     while entry is not None:
-        if alive(entry, rule, started):  # one of a shorter lifetime can be gone
+        # Used at the same time with the same lifetime as the one that is read, it lives as that one does: nearly all do.
+        if (entry.used is used and entry.ttl == ttl) or alive(entry, rule, started):
             entry.used = now
         entry = entry.parent
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hitledger.chains import linked
-from hitledger.expect import in_time_order
 from hitledger.policies.rules import shipped
+from hitledger.time_order import in_time_order
 from hitledger.types import Call, Certainty, Evidence
 from hitledger_replay.sessions.provider_policy import ProviderPolicy
 from hitledger_replay.sessions.render import PromptRenderer, RenderedPrompt, Rendering

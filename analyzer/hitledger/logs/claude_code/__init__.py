@@ -5,7 +5,6 @@ System prompt, tools and side calls are not in the log, so prompts are reconstru
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from hitledger.logs.claude_code.rows import Transcript
 from hitledger.logs.files import LogFile
@@ -34,7 +33,6 @@ FORK_KEY = b'"forkedFrom":'
 
 def sniff(file: LogFile) -> bool:
     """Whether one of the first rows is one that only Claude Code writes."""
-    _is_fork(file)  # while its head is at hand
     return any(_is_ours(row) for row in file.head_rows() if isinstance(row, dict))
 
 
@@ -66,6 +64,5 @@ def _is_ours(row: dict[str, object]) -> bool:
     return kind in BARE_ROWS or "parentUuid" in row or (isinstance(message, dict) and "usage" in message)
 
 
-@lru_cache(maxsize=100_000)
 def _is_fork(file: LogFile) -> bool:
     return FORK_KEY in file.head()
