@@ -12,8 +12,9 @@ from markupsafe import Markup
 from hitledger.errors import HitledgerError
 from hitledger.measurement import Measurement
 from hitledger.results import Audit
+from hitledger.stages import Progress
 from hitledger_reports.compare import Comparison
-from hitledger_reports.view.report import Progress, report
+from hitledger_reports.view.report import report
 
 
 def render(

@@ -1,6 +1,6 @@
 """`hitledger replay --url`: sessions through a running server, call by call, beside what its engine's rule gives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hitledger.measurement import (
@@ -12,6 +12,7 @@ from hitledger.measurement import (
     ServerCounters,
     UnreplayedCall,
 )
+from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.servers.client import Completion, ServerClient
@@ -23,7 +24,6 @@ from hitledger_replay.sessions.expected import ExpectedReads
 from hitledger_replay.sessions.plan import PlannedCall, ReplayPlan
 from hitledger_replay.sessions.render import PromptRenderer, RenderMode, Target
 
-Progress = Callable[[int, int], None]
 MILLI = 1000.0
 UNCOUNTED = "reuse not counted"
 

@@ -1,7 +1,7 @@
 """What the command `replay` does, without its option parsing."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hitledger.audit import with_unique_ids
@@ -10,6 +10,7 @@ from hitledger.logs.read import read_logs
 from hitledger.measurement import SERVER_MODE, Measurement, to_json
 from hitledger.reconcile import reconcile, reconciliation_lines
 from hitledger.results import Audit, load
+from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.servers.client import ServerClient
@@ -22,7 +23,6 @@ from hitledger_replay.sessions.provider_policy import parse_policy
 from hitledger_replay.sessions.render import Target
 from hitledger_replay.sessions.replay import replay_calls
 
-Progress = Callable[[int, int], None]
 SERVER_VOCABULARY = 32_000
 """Stand-ins for a server are ids below this: every common vocabulary is larger."""
 

@@ -1,6 +1,6 @@
 """`hitledger replay LOGS`: calls -> plan -> engine -> measurement."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,6 +8,7 @@ from functools import partial
 import torch
 
 from hitledger.measurement import MEASUREMENT_VERSION, CallMeasurement, Measurement, UnreplayedCall
+from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.cache import OnEvent
 from hitledger_replay.engine.attention.choose import choose_backend, choose_device
@@ -29,8 +30,6 @@ from hitledger_replay.sessions.prometheus import prometheus_text
 from hitledger_replay.sessions.render import PromptRenderer, Target
 from hitledger_replay.sessions.runs import combined
 from hitledger_replay.sessions.ttft import COEFFICIENTS, TtftModel, TtftSample, fit
-
-Progress = Callable[[int, int], None]  # calls done, calls in all
 
 ENGINE = "hitledger"
 CALIBRATION_TOKENS = 1 << 15

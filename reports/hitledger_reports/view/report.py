@@ -1,11 +1,10 @@
 """Everything the page shows, in the order it shows it, and a note wherever it shows less than the audit holds."""
 
-from collections.abc import Callable
-
 from msgspec import Struct
 
 from hitledger.measurement import Measurement
 from hitledger.results import Audit, CallResult, SessionResult
+from hitledger.stages import Progress
 from hitledger_reports import figures
 from hitledger_reports.view import tables
 from hitledger_reports.view.break_pages import BreakPage, break_page
@@ -22,8 +21,6 @@ BREAK_PAGES = 60
 SESSION_PAGES = 40
 DETAILED_CALLS = 2_500  # strips in the whole file
 TABLE_ROWS = 400
-
-Progress = Callable[[int, int], None]  # pages done, pages in all
 
 
 class TableView(Struct, frozen=True):
