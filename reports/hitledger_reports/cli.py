@@ -15,6 +15,7 @@ import typer
 
 from hitledger.collector import collector_paused
 from hitledger.errors import HitledgerError, UsageError
+from hitledger.outfile import write_file
 from hitledger_reports.check_command import check
 from hitledger_reports.view.by import By
 
@@ -182,10 +183,7 @@ def finish(lines: Iterable[str], result: dict[str, Any], path: Path | None) -> N
     for line in lines:
         print(line)
     if path is not None:
-        try:
-            path.write_text(dumps(result, sort_keys=True, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+        write_file(path, dumps(result, sort_keys=True, indent=1) + "\n")
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 import msgspec
 
@@ -10,7 +9,7 @@ from hitledger.check.bootstrap import Spread
 from hitledger.check.figures import Amounts, Shares, Tokens
 from hitledger.check.findings import CheckFinding
 from hitledger.check.moves import Move
-from hitledger.errors import HitledgerError
+from hitledger.outfile import write_file
 from hitledger.types import Certainty
 
 SCHEMA_VERSION = 1
@@ -128,7 +127,4 @@ def to_json(result: CheckResult) -> bytes:
 
 def save(result: CheckResult, path: str) -> None:
     """Raises HitledgerError where the file cannot be written."""
-    try:
-        Path(path).write_bytes(to_json(result))
-    except OSError as error:
-        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+    write_file(path, to_json(result))
