@@ -161,8 +161,3 @@ def _quartiles(group: list[Row]) -> dict[str, Any]:
         "max": float(rates.max()),
         "mean": float(rates.mean()),
     }
-
-
-def all_definitions() -> tuple[Definition, ...]:
-    """The six, in their order."""
-    return tuple(Definition)
