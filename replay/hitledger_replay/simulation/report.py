@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hitledger.errors import UsageError
+from hitledger_replay.arrays import Ints
 from hitledger_replay.misses import MissReason
 from hitledger_replay.simulation.definitions import Count, Definition, count_hits, hit_tokens, measured
 from hitledger_replay.simulation.held import Held, held_by, sums_of
@@ -20,7 +20,6 @@ from hitledger_replay.traces.trace import Trace
 ALL = "all"
 SUMMARISED = (Definition.BLOCK_TOKENS, Definition.BLOCKS)
 """Definitions whose quartiles over traces are always given: by tokens, and by blocks as in published tables."""
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
