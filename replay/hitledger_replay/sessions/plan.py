@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hitledger.chains import Chains
 from hitledger.expect import in_time_order
+from hitledger.measurement import UnreplayedCall
 from hitledger.policies.rules import shipped
 from hitledger.types import Call, Certainty, Evidence
 from hitledger_replay.sessions.provider_policy import ProviderPolicy
@@ -35,15 +36,6 @@ class PlannedCall:
     minimum: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedCall:
-    """A call that cannot be replayed, and why."""
-
-    id: str
-    session: str
-    reason: str
-
-
 class ReplayPlan:
     """Renders one call at a time, so a long session never lies in memory as token ids."""
 
@@ -70,7 +62,7 @@ class ReplayPlan:
     def __len__(self) -> int:
         return len(self.calls)
 
-    def __iter__(self) -> Iterator[PlannedCall | SkippedCall]:
+    def __iter__(self) -> Iterator[PlannedCall | UnreplayedCall]:
         first = min((call.started_at for call in self.calls if call.started_at), default=None)
         at = 0.0
         for start in range(0, len(self._order), BATCH):
@@ -85,7 +77,7 @@ class ReplayPlan:
                 if index in rendered:
                     yield self._planned(index, rendered.pop(index), at)
                 else:
-                    yield SkippedCall(call.id, call.session, _reason_to_skip(call))
+                    yield UnreplayedCall(call.id, call.session, _reason_to_skip(call))
 
     def _planned(self, index: int, rendered: RenderedPrompt, at: float) -> PlannedCall:
         call, usage, policy = self.calls[index], self.calls[index].usage, self._policy

@@ -11,6 +11,7 @@ from hitledger.measurement import MEASUREMENT_VERSION, CallMeasurement, Measurem
 from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.cache import OnEvent
+from hitledger_replay.dtypes import KV_DTYPES
 from hitledger_replay.engine.attention.choose import choose_backend, choose_device
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.probe import layer_shapes
@@ -50,10 +51,6 @@ class _Setting:
     samples: tuple[TtftSample, ...]
     ttft: TtftModel | None
 
-    @property
-    def lifetime(self) -> float | None:
-        return float(self.options.policy.seconds) if self.options.policy else None
-
 
 def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None = None) -> Measurement:
     """Replay `calls`, whose ids are unique. What was finished is in the checkpoint, also after a ReplayError."""
@@ -77,11 +74,10 @@ def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progre
 def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel) -> _Setting:
     """Everything that can fail for want of room or context fails here, before anything is computed."""
     target = Target(loaded.tokenizer, loaded.vocabulary_size, loaded.chat_template, loaded.special_tokens)
-    lifetime = float(options.policy.seconds) if options.policy else None
 
     def planned(scale: float) -> tuple[ReplayPlan, Demand]:
         plan = ReplayPlan(calls, PromptRenderer(target, options.render), loaded.vocabulary_size, options.policy, scale)
-        return plan, survey(plan, options.block_size, lifetime)
+        return plan, survey(plan, options.block_size, options.lifetime)
 
     plan, demand = planned(options.scale or 1.0)
     if options.scale is None and scale_to_fit(demand, loaded.max_tokens) < 1:
@@ -96,8 +92,8 @@ def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel
 
 def _token_bytes(loaded: LoadedModel, kv_dtype: str) -> int:
     elements = sum(shape.elements for shape in layer_shapes(loaded.model))
-    own = int(next(loaded.model.parameters()).element_size())
-    return elements * {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}.get(kv_dtype, own)
+    stored = KV_DTYPES.get(kv_dtype)
+    return elements * (stored.element_bytes if stored else int(next(loaded.model.parameters()).element_size()))
 
 
 def _calibration(loaded: LoadedModel, options: ReplayOptions, demand: Demand) -> tuple[TtftSample, ...]:
@@ -151,11 +147,11 @@ def _session_replay(setting: _Setting, on_event: OnEvent | None) -> SessionRepla
     engine: SessionEngine
     if options.mode is Mode.PLAN:
         engine = PlanEngine(setting.demand.num_blocks, options.block_size, loaded.identity, on_event)
-        return SessionReplay(engine, lifetime=setting.lifetime, ttft=setting.ttft)
+        return SessionReplay(engine, lifetime=options.lifetime, ttft=setting.ttft)
     engine = _engine(loaded, options, setting.demand.num_blocks, on_event)
     token_bytes = engine.store.block_bytes // options.block_size
     twin = _engine(loaded, options, setting.demand.twin_blocks, None)
-    return SessionReplay(engine, lifetime=setting.lifetime, token_bytes=token_bytes, ttft=setting.ttft, twin=twin)
+    return SessionReplay(engine, lifetime=options.lifetime, token_bytes=token_bytes, ttft=setting.ttft, twin=twin)
 
 
 def _measurement(
