@@ -61,6 +61,11 @@ def _at_most(writes: tuple[CacheWrite, ...], tokens: int) -> tuple[CacheWrite, .
     return tuple(kept)
 
 
+def nothing_counted(usage: Usage | None) -> bool:
+    """Whether there is no figure but zeros, which some agents write before they know better."""
+    return usage is None or (usage.input_tokens == 0 and not usage.output_tokens)
+
+
 def served_tier(usage: Mapping[str, Any], response: Mapping[str, Any] | None = None) -> str:
     """What was served beside the standard, joined by "+" in the order tier, speed, geo: "priority", "fast+us", "".
 
