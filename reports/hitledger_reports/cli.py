@@ -325,7 +325,7 @@ def whatif(
     from hitledger_reports import whatif_view
 
     change = Change(lifetime, whatif_view.parse_marks(marks), model, provider, mend)
-    found = whatif_view.run(inputs or [], change, format, (prices, rules))
+    found = whatif_view.run(inputs or [], change, format, prices, rules)
     finish(whatif_view.lines(found), whatif_view.result(found), json)
 
 

@@ -23,11 +23,10 @@ def parse_marks(text: str) -> tuple[MarkAt, ...]:
         raise UsageError(f"--marks {text}: give a list of {', '.join(MarkAt)}") from error
 
 
-def run(inputs: Sequence[str], change: Change, format: str | None, files: tuple[Path | None, Path | None]) -> WhatIf:
-    """Read the logs and simulate both sides. `files`: the user's prices and rules."""
+def run(inputs: Sequence[str], change: Change, format: str | None, prices: Path | None, rules: Path | None) -> WhatIf:
+    """Read the logs and simulate both sides. `prices` and `rules` are the user's own. Raises UsageError, NothingToReadError."""
     if change == Change():
         raise UsageError("say what is to be different: --lifetime, --marks, --model, --provider or --mend")
-    prices, rules = files
     calls = list(read_logs(inputs, format=format).calls())
     if not calls:
         raise NothingToReadError("no call was found in these logs")
@@ -96,7 +95,7 @@ def _text(money: Decimal | None) -> str | None:
 
 
 def _usd(money: Decimal | None) -> str:
-    return "—" if money is None else f"${money:,.4f}"
+    return figures.UNKNOWN if money is None else f"${money:,.4f}"
 
 
 def _signed(money: Decimal) -> str:

@@ -71,15 +71,16 @@ def report(
     ordered = by_loss(audit)
     calls = _by_session(audit)
     paged = _paged(ordered, calls)
-    number_of_pages = len(paged) + min(len(audit.breaks), BREAK_PAGES)
+    paged_breaks = min(len(audit.breaks), BREAK_PAGES)
+    number_of_pages = len(paged) + paged_breaks
     step = progress or (lambda done, pages: None)
     session_pages: list[SessionPage] = []
     for session in paged:
         session_pages.append(session_page(session, calls[session.id], known))
         step(len(session_pages), number_of_pages)
     break_pages: list[BreakPage] = []
-    for number in range(1, min(len(audit.breaks), BREAK_PAGES) + 1):
-        break_pages.append(break_page(number, audit, by_id, known, min(len(audit.breaks), BREAK_PAGES), show_secrets))
+    for number in range(1, paged_breaks + 1):
+        break_pages.append(break_page(number, audit, by_id, known, paged_breaks, show_secrets))
         step(len(paged) + number, number_of_pages)
     rows = session_rows(audit, TABLE_ROWS)
     return Report(
