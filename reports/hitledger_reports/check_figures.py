@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from hitledger.check.figures import Shares
 from hitledger.check.findings import CheckFinding, Level
-from hitledger.check.result import CheckResult
+from hitledger.check.result import CheckResult, Traffic, Ttft
 from hitledger.types import Certainty
 from hitledger_reports import figures
 
@@ -39,9 +40,6 @@ def rows(result: CheckResult) -> tuple[Row, ...]:
     if traffic is None or result.hit_rate is None or result.cost_per_day is None or result.cost_per_1000_calls is None:
         return ()
     sure = traffic.certainty
-    tokens = traffic.input_tokens
-    rate = result.hit_rate
-    points = None if rate.drop is None else 0.0 - rate.drop * 100  # never -0
     money = (
         ("Cost a day", result.cost_per_day),
         ("Cost a session", traffic.cost_per_session),
@@ -51,28 +49,31 @@ def rows(result: CheckResult) -> tuple[Row, ...]:
         Row(name, figures.usd(amounts.before, sure), figures.usd(amounts.after, sure), signed_usd(amounts.change, sure))
         for name, amounts in money
     ]
-    listed.append(
-        Row(
-            "Hit rate",
-            figures.share(rate.before, sure),
-            figures.share(rate.after, sure),
-            figures.UNKNOWN if points is None else figures.minus(f"{points:+.1f} points"),
-        )
+    listed += [_hit_rate(result.hit_rate, sure), _prompt_tokens(traffic)]
+    return (*listed, _ttft(traffic.ttft)) if traffic.ttft is not None else tuple(listed)
+
+
+def _hit_rate(rate: Shares, sure: Certainty) -> Row:
+    points = None if rate.drop is None else 0.0 - rate.drop * 100  # never -0
+    change = figures.UNKNOWN if points is None else figures.minus(f"{points:+.1f} points")
+    return Row("Hit rate", figures.share(rate.before, sure), figures.share(rate.after, sure), change)
+
+
+def _prompt_tokens(traffic: Traffic) -> Row:
+    tokens, sure = traffic.input_tokens, traffic.certainty
+    before, after = (Decimal(side) / traffic.calls for side in (tokens.before, tokens.after))
+    return Row(
+        "Prompt tokens a call",
+        figures.count(round(before), sure),
+        figures.count(round(after), sure),
+        figures.minus(f"{round(after - before):+,}"),
     )
-    per_call = [Decimal(side) / traffic.calls for side in (tokens.before, tokens.after)]
-    listed.append(
-        Row(
-            "Prompt tokens a call",
-            figures.count(round(per_call[0]), sure),
-            figures.count(round(per_call[1]), sure),
-            figures.minus(f"{round(per_call[1] - per_call[0]):+,}"),
-        )
-    )
-    if traffic.ttft is not None:
-        old, new = traffic.ttft.before_ms, traffic.ttft.after_ms
-        change = figures.minus(f"{new - old:+,.1f} ms")
-        listed.append(Row("TTFT (fitted, estimated)", f"~{old:,.1f} ms", f"~{new:,.1f} ms", change))
-    return tuple(listed)
+
+
+def _ttft(ttft: Ttft) -> Row:
+    old, new = ttft.before_ms, ttft.after_ms
+    change = figures.minus(f"{new - old:+,.1f} ms")
+    return Row("TTFT (fitted, estimated)", f"~{old:,.1f} ms", f"~{new:,.1f} ms", change)
 
 
 def remarks(result: CheckResult) -> tuple[str, ...]:
