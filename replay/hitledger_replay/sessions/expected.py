@@ -19,7 +19,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Tokens; `left` is what the call leaves readable in whole blocks, `new_blocks` what it had to store."""
+    """`left_tokens` are what the call leaves readable, in whole blocks; `new_blocks` are those it had to store."""
 
     cached_tokens: int
     left_tokens: int

@@ -19,7 +19,10 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """`at` is seconds since the first call, on the log's clock. `predecessor` is the call whose messages it continues."""
+    """`at` is seconds since the first call, on the log's clock. `predecessor` is the call whose messages it continues.
+
+    Calls of different `partition` share nothing; a prompt of fewer tokens than `minimum` leaves nothing.
+    """
 
     id: str
     session: str
