@@ -79,7 +79,7 @@ llama: install .venv-llama/.installed
 check: install
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/mypy analyzer/hitledger analyzer/hitledger_pytest replay/hitledger_replay reports/hitledger_reports
+	$(BIN)/mypy analyzer/hitledger analyzer/hitledger_pytest replay/hitledger_replay reports/hitledger_reports benchmarks
 
 # Takes minutes; ccusage comes from npm and is left out, with the reason, where that is missing.
 bench: install

@@ -23,7 +23,7 @@ from pool_memory import pool_memory
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from hitledger_replay.engine.engine import Engine, EngineOptions
-from hitledger_replay.engine.request import Request
+from hitledger_replay.engine.request import Request, RequestResult
 from hitledger_replay.prefill import attention_flops, linear_flops
 from hitledger_replay.sessions.standin import standin_ids
 
@@ -59,7 +59,8 @@ def random_model(device: torch.device) -> Any:
         dtype="bfloat16",
     )
     with torch.device(device):
-        return LlamaForCausalLM(config).to(torch.bfloat16).eval()
+        model: Any = LlamaForCausalLM(config)
+    return model.to(torch.bfloat16).eval()
 
 
 def seconds_of(work: Callable[[], object], runs: int = 5) -> float:
@@ -119,7 +120,8 @@ def decoded(model: Any, graphs: bool) -> tuple[float, list[tuple[int, ...]], int
             ids = standin_ids(f"decode {number}".encode(), DECODE_PROMPT, VOCABULARY)
             engine.submit(Request(str(number), ids, max_new_tokens=DECODE_TOKENS, salt=salt))
         engine.step()
-        begun, steps, results = time.perf_counter(), 0, []
+        results: list[RequestResult] = []
+        begun, steps = time.perf_counter(), 0
         while len(results) < DECODES:
             results.extend(engine.step())
             steps += 1

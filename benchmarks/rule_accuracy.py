@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from hitledger.audit import AuditOptions, audit
 from hitledger.errors import HitledgerError
 from hitledger.results import WARMED, Audit, CallResult
+from hitledger.sums import sums_of
 from hitledger.totals import calibration_of
 
 HEAD = "| Session | Provider, model | Calls | Left out | Exact | < 128 | ≤ 1 % | Weighted error |"
@@ -38,7 +39,7 @@ def rows(found: Audit, least: int) -> Iterator[tuple[str, list[CallResult]]]:
     for call in found.calls:
         sessions[call.session].append(call)
     for session, calls in sessions.items():
-        calibration = calibration_of(calls)
+        calibration = calibration_of([sums_of(calls)])
         if calibration is None or calibration.calls < least:
             continue
         models = sorted({f"{call.provider}, {call.model}" for call in calls if call.cache_read_tokens is not None})
@@ -76,7 +77,7 @@ def main() -> None:
         for row, calls in rows(found, options.least):
             print(row)
             compared += calls
-    whole = calibration_of(compared)
+    whole = calibration_of([sums_of(compared)])
     if whole is not None:
         print(f"\n{whole}")
     for call in sorted(compared, key=lambda call: -abs(error(call)))[: options.worst]:

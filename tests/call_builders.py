@@ -3,7 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hitledger.audit import AuditOptions, audit_calls
+from hitledger.logs.ingest import Ingest
 from hitledger.parameters import parameters_of, route_of
+from hitledger.results import Audit
 from hitledger.segments import Api, Layout
 from hitledger.types import CacheWrite, Call, Evidence, Place, Usage
 
@@ -59,3 +62,8 @@ def messages(
     if tools:
         body["tools"] = [{"name": name, "description": f"The tool {name}.", "input_schema": {}} for name in tools]
     return body
+
+
+def audited(*calls: Call, **options: Any) -> Audit:
+    """The audit of calls that nothing was read for."""
+    return audit_calls(calls, Ingest(), AuditOptions(**options))

@@ -1,20 +1,13 @@
-"""Reading fixtures and made-up logs in tests of readers."""
+"""Made-up logs, and readers asked by the name of their format."""
 
 import json
-from pathlib import Path
 from typing import Any
 
+import log_reading
 from hitledger.logs.files import LogFile
-from hitledger.logs.ingest import FileLedger, Ingest
+from hitledger.logs.ingest import FileLedger
 from hitledger.logs.registry import reader_of, readers
 from hitledger.types import Call
-
-ROOT = Path(__file__).parent.parent
-FIXTURES = ROOT / "fixtures"
-
-
-def fixture(name: str) -> LogFile:
-    return LogFile(FIXTURES / name, name)
 
 
 def content_of(file: LogFile) -> bytes:
@@ -29,11 +22,8 @@ def made(*values: Any, name: str = "made.json") -> LogFile:
 
 def read(format_name: str, *files: LogFile, strict: bool = False) -> tuple[list[Call], FileLedger]:
     """All calls and the ledger of the first file; every ledger must balance."""
-    ingest = Ingest(strict)
-    calls = list(reader_of(format_name).read(files, ingest))
-    assert all(ledger.balanced for ledger in ingest.ledgers)
-    assert sum(ledger.calls for ledger in ingest.ledgers) == len(calls)
-    return calls, ingest.ledgers[0]
+    found = log_reading.read(reader_of(format_name), *files, strict=strict)
+    return found.calls, found.ledgers[0]
 
 
 def claims(file: LogFile) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
-from hitledger.types import Call
+from hitledger.types import Call, Kind
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "fixtures"
@@ -51,13 +51,19 @@ def written(tmp_path: Path, name: str, content: str | bytes) -> LogFile:
     return LogFile(path, name)
 
 
-def read(reader: Any, *files: LogFile) -> Reading:
+def read(reader: Any, *files: LogFile, strict: bool = False) -> Reading:
     """All calls of the files; every row must be accounted for."""
-    ingest = Ingest()
+    ingest = Ingest(strict)
     calls = list(reader.read(files, ingest))
     assert all(ledger.balanced for ledger in ingest.ledgers), ingest.ledgers
     assert len(calls) == sum(ledger.calls for ledger in ingest.ledgers)
     return Reading(calls, ingest.ledgers)
+
+
+def visible(call: Call) -> list[str]:
+    """Rows and kinds of a transcript's visible prompt, like `3 tool_result`."""
+    assert call.prompt.segments()[0].kind is Kind.HIDDEN
+    return [f"{s.path.partition(']')[0][1:]} {s.kind}" for s in call.prompt.segments()[1:]]
 
 
 def usage(call: Call) -> tuple[int | None, ...] | None:

@@ -7,21 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from call_builders import call, messages, usage
-from hitledger.audit import AuditOptions, audit, audit_calls, with_unique_ids
+from call_builders import audited, call, messages, usage
+from hitledger.audit import audit, with_unique_ids
 from hitledger.call_results import Shown
 from hitledger.errors import HitledgerError, NothingToReadError
-from hitledger.logs.ingest import Ingest
-from hitledger.results import Audit, from_json, to_json
+from hitledger.results import from_json, to_json
 from hitledger.types import Certainty, Usage
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SESSION = str(FIXTURES / "claude-code" / "real-session")
 LONG = "The clerk writes each arrival into the book, with the hour, the berth and the draught. " * 60
-
-
-def run(*calls: object, **options: object) -> Audit:
-    return audit_calls(calls, Ingest(), AuditOptions(**options))  # type: ignore[arg-type]
 
 
 def test_same_input_same_bytes_and_back() -> None:
@@ -31,14 +26,16 @@ def test_same_input_same_bytes_and_back() -> None:
 
 
 def test_money_is_written_as_decimal_strings_and_unknown_as_null() -> None:
-    document = json.loads(to_json(run(call(messages("a"), used=usage(1000, 0, 0)), call(messages("a"), 1, status=400))))
+    document = json.loads(
+        to_json(audited(call(messages("a"), used=usage(1000, 0, 0)), call(messages("a"), 1, status=400)))
+    )
     assert isinstance(document["calls"][0]["cost"], str)
     assert document["calls"][1]["cost"] is None
     assert document["calls"][1]["input_tokens"] is None
 
 
 def test_another_version_of_the_file_is_refused() -> None:
-    document = json.loads(to_json(run(call(messages("a"), used=usage(10)))))
+    document = json.loads(to_json(audited(call(messages("a"), used=usage(10)))))
     document["schema_version"] = 99
     with pytest.raises(NothingToReadError, match="schema_version 99"):
         from_json(json.dumps(document).encode(), "old.json")
@@ -50,7 +47,7 @@ def test_another_version_of_the_file_is_refused() -> None:
 @pytest.mark.parametrize("field", ["cost", "computed_cost"])
 def test_what_is_no_amount_of_money_is_refused(field: str, amount: str) -> None:
     """An audit can come from another machine; such a figure ended the reports with a traceback."""
-    document = json.loads(to_json(run(call(messages("a"), used=usage(10)))))
+    document = json.loads(to_json(audited(call(messages("a"), used=usage(10)))))
     document["calls"][0][field] = amount
     with pytest.raises(NothingToReadError, match=rf"x\.json: calls\[0\]\.{field}: .* is no amount of money"):
         from_json(json.dumps(document).encode(), "x.json")
@@ -71,7 +68,7 @@ def test_attribution_sums_to_ideal_less_reported() -> None:
 
 def test_an_unknown_model_is_named_and_never_free() -> None:
     body = {**messages("a"), "model": "made-up-model-9"}
-    result = run(call(body, used=usage(1000)), call(messages("a"), 1, session="t", used=usage(1000, output=0)))
+    result = audited(call(body, used=usage(1000)), call(messages("a"), 1, session="t", used=usage(1000, output=0)))
     assert result.calls[0].cost is None
     assert result.totals.calls_without_price == 1
     assert result.totals.cost == result.calls[1].cost == Decimal("0.005")
@@ -83,16 +80,16 @@ def test_an_unknown_model_is_named_and_never_free() -> None:
 def test_strict_makes_an_unknown_price_an_error() -> None:
     body = {**messages("a"), "model": "made-up-model-9"}
     with pytest.raises(HitledgerError, match=r"test\.jsonl:1: no price for made-up-model-9"):
-        run(call(body, used=usage(1000)), strict=True)
+        audited(call(body, used=usage(1000)), strict=True)
 
 
 def test_logged_cost_comes_first() -> None:
-    (row,) = run(call(messages("a"), used=usage(1000), logged_cost=Decimal("0.5"))).calls
+    (row,) = audited(call(messages("a"), used=usage(1000), logged_cost=Decimal("0.5"))).calls
     assert (row.cost, row.cost_source, row.logged_cost) == (Decimal("0.5"), "logged", Decimal("0.5"))
 
 
 def test_without_usage_the_rule_is_priced_and_said_so() -> None:
-    (row,) = run(call(messages("a", system=LONG), used=None)).calls
+    (row,) = audited(call(messages("a", system=LONG), used=None)).calls
     assert row.cost_source == "expected x price"
     assert row.input_tokens is None
     assert row.certainty["expected_cache_write_tokens"] is Certainty.ESTIMATED
@@ -114,7 +111,7 @@ def test_without_usage_the_rule_is_priced_and_said_so() -> None:
 def test_a_cost_is_exact_only_where_it_or_all_it_is_made_of_was_logged(
     used: Usage | None, logged: Decimal | None, estimated: bool
 ) -> None:
-    (row,) = run(call(messages("a", system=LONG), used=used, logged_cost=logged)).calls
+    (row,) = audited(call(messages("a", system=LONG), used=used, logged_cost=logged)).calls
     assert row.cost
     assert (row.certainty.get("cost") is Certainty.ESTIMATED) is estimated
 
@@ -122,7 +119,7 @@ def test_a_cost_is_exact_only_where_it_or_all_it_is_made_of_was_logged(
 def test_small_losses_are_counted_and_not_listed() -> None:
     one = call(messages("a", system=LONG), 0, used=usage(3, 0, 20_000))
     two = call(messages("a", "b", "c", system=LONG), 1, used=usage(3, 19_500, 600))
-    result = run(one, two)
+    result = audited(one, two)
     assert result.breaks == ()
     assert (result.totals.small_breaks, result.totals.small_lost_tokens) == (1, 500)
 
@@ -144,12 +141,12 @@ def test_windows_are_short_and_redacted() -> None:
     secret = "sk-ant-api03-" + "Ab3" * 30
     one = call(messages("a", system=LONG + f"key {secret}"), 0, used=usage(3, 0, 2000))
     two = call(messages("a", "b", "c", system=LONG + f"key {secret[:-1]}X"), 1, used=usage(3, 0, 2100))
-    (found,) = run(one, two).breaks
+    (found,) = audited(one, two).breaks
     assert found.before is not None
     assert found.after is not None
     assert "Ab3Ab3" not in found.before + found.after
     assert len(found.before) < 120
-    (shown,) = run(one, two, shown=Shown(text=True, secrets=True)).breaks
+    (shown,) = audited(one, two, shown=Shown(text=True, secrets=True)).breaks
     assert "Ab3Ab3" in (shown.before or "")
     assert len(shown.before or "") > 120
 
@@ -160,7 +157,7 @@ def test_ids_that_come_twice_get_a_number() -> None:
 
 
 def test_the_rule_of_the_day_is_named() -> None:
-    result = run(call(messages("a"), used=usage(1000)))
+    result = audited(call(messages("a"), used=usage(1000)))
     (rule,) = result.rules
     assert (rule.provider, rule.calls) == ("anthropic", 1)
     assert rule.source.startswith("https://")

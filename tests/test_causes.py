@@ -6,25 +6,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from call_builders import call, messages, usage
-from hitledger.audit import AuditOptions, audit_calls
-from hitledger.logs.ingest import Ingest
-from hitledger.results import Audit
+from call_builders import audited, call, messages, usage
 from hitledger.segments import Api, Layout
 from hitledger.types import Call, EngineHint, Evidence, Parameter
 
 LONG = "The clerk writes each arrival into the book, with the hour, the berth and the draught. " * 60
 
 
-def run(*calls: Call) -> Audit:
-    return audit_calls(calls, Ingest(), AuditOptions())
-
-
 def judged(first: dict[str, Any], second: dict[str, Any], **fields: Any) -> tuple[str, str]:
     """Cause and path of the second call, which reads nothing of the 2,000 tokens that the first one wrote."""
     one = call(first, 0, used=usage(3, 0, 2000), **fields)
     two = call(second, 1, used=usage(3, 0, 2100), **fields)
-    (found,) = run(one, two).breaks
+    (found,) = audited(one, two).breaks
     assert (found.readable_before, found.lost_tokens, found.rebilled_tokens) == (2000, 2000, 2000)
     return found.cause, found.path
 
@@ -165,16 +158,16 @@ def test_routes(name: str, cause: str) -> None:
 
     one = call(BASE, 0, used=usage(3, 0, 2000), route=route('"x"'))
     two = call(grown(BASE), 1, used=usage(3, 0, 2100), route=route('"y"'))
-    (found,) = run(one, two).breaks
+    (found,) = audited(one, two).breaks
     assert (found.cause, found.path, found.before, found.after) == (cause, f"response.{name}", '"x"', '"y"')
     healthy = call(grown(BASE), 1, used=usage(3, 2000, 100), route=route('"x"'))
-    assert run(one, healthy).breaks == ()
+    assert audited(one, healthy).breaks == ()
 
 
 def test_a_served_model_that_differs() -> None:
     one = call(BASE, 0, used=usage(3, 0, 2000), served_model="claude-opus-5")
     two = call(grown(BASE), 1, used=usage(3, 0, 2100), served_model="claude-sonnet-5")
-    (found,) = run(one, two).breaks
+    (found,) = audited(one, two).breaks
     assert (found.cause, found.path) == ("model.changed", "response.model")
 
 
@@ -189,7 +182,7 @@ def test_retokenized_history() -> None:
     two = call({"model": "m"}, 1, used=usage(11, 32), prompt_ids=second, **fields)
     layout = Layout()
     calls = [replace(c, prompt=layout.token_ids(c.prompt_ids)) for c in (one, two)]
-    (found,) = run(*calls).breaks
+    (found,) = audited(*calls).breaks
     assert (found.cause, found.readable_before, found.lost_tokens) == ("tokenizer.bpe_boundary", 48, 8)
 
 
@@ -219,7 +212,7 @@ def test_nothing_explains_it() -> None:
 )
 def test_what_the_log_lacks_is_not_said_to_be_unchanged(evidence: Evidence, note: str) -> None:
     calls = call(BASE, 0, used=usage(3, 0, 2000)), call(grown(BASE), 1, used=usage(3, 0, 2100))
-    (found,) = run(*(replace(one, evidence=evidence) for one in calls)).breaks
+    (found,) = audited(*(replace(one, evidence=evidence) for one in calls)).breaks
     assert (found.cause, found.note) == ("unexplained", note)
 
 
@@ -231,7 +224,7 @@ def test_a_change_after_the_lifetime_is_said_to_come_late() -> None:
         (600.0, "the entry had likely expired as well: 600 s since the last use, lifetime 300 s"),
     ):
         calls = call(BASE, 0, at=0.0, used=usage(3, 0, 2000)), call(body, 1, at=seconds, used=usage(3, 0, 2100))
-        (found,) = run(*calls).breaks
+        (found,) = audited(*calls).breaks
         assert (found.cause.partition(".")[0], found.note) == ("system", note)
 
 
@@ -255,17 +248,17 @@ def test_the_earlier_of_two_changes_is_the_cause() -> None:
 
 def test_a_healthy_call_is_no_break() -> None:
     one, two = call(BASE, 0, used=usage(3, 0, 2000)), call(grown(BASE), 1, used=usage(3, 2000, 100))
-    assert run(one, two).breaks == ()
+    assert audited(one, two).breaks == ()
 
 
 def test_an_unreported_read_is_no_zero() -> None:
     """The log says nothing of reads: only what the request shows can be a break."""
     one, two = call(BASE, 0, used=usage(2000, None, 0)), call(grown(BASE), 1, used=usage(2100, None, 0))
-    assert run(one, two).breaks == ()
+    assert audited(one, two).breaks == ()
 
 
 def finding(*calls: Call) -> list[tuple[int, str, str]]:
-    return [(row.index, row.cause, row.path) for row in run(*calls).findings]
+    return [(row.index, row.cause, row.path) for row in audited(*calls).findings]
 
 
 def test_refused_for_the_order_of_lifetimes() -> None:
@@ -307,5 +300,5 @@ def test_a_shorter_lifetime_than_before() -> None:
 def test_the_provider_s_own_reason_is_shown_beside_ours(reason: str | None, agrees: bool | None) -> None:
     one = call(BASE, 0, used=usage(3, 0, 2000))
     two = call(changed(system=LONG + "Day: 2026-08-04"), 1, used=usage(3, 0, 2100), provider_reason=reason)
-    (found,) = run(one, two).breaks
+    (found,) = audited(one, two).breaks
     assert (found.provider_reason, found.agrees_with_provider) == (reason, agrees)

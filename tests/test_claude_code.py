@@ -16,7 +16,8 @@ from hitledger.logs.claude_code.row import row_of
 from hitledger.logs.files import LogFile
 from hitledger.logs.read import read_logs
 from hitledger.types import CacheWrite, Call, Evidence, Kind
-from log_reading import CORPUS, FIXTURES, Reading, read, usage
+from log_fixtures import made
+from log_reading import CORPUS, FIXTURES, Reading, read, usage, visible
 
 Row = dict[str, Any]
 
@@ -30,14 +31,8 @@ def calls_by_id(name: str) -> dict[str, Call]:
     return {call.id.partition("/")[0]: call for call in of_folder(name).calls}
 
 
-def paths(call: Call) -> list[str]:
-    """Rows and kinds of the visible prompt, like `3 tool_result`."""
-    assert call.prompt.segments()[0].kind is Kind.HIDDEN
-    return [f"{s.path.partition(']')[0][1:]} {s.kind}" for s in call.prompt.segments()[1:]]
-
-
 def rows(*values: Row) -> LogFile:
-    return LogFile(None, "-", b"".join(json.dumps(value).encode() + b"\n" for value in values))
+    return made(*values, name="-")
 
 
 def user(uuid: str, parent: str | None, content: Any = "Hello", **rest: Any) -> Row:
@@ -143,8 +138,8 @@ def test_the_last_message_is_known_without_cutting() -> None:
 
 def test_results_of_parallel_calls_stand_behind_the_whole_answer() -> None:
     calls = calls_by_id("parallel-tools")
-    assert paths(calls["msg_p1"]) == ["0 text"]
-    assert paths(calls["msg_p2"]) == [
+    assert visible(calls["msg_p1"]) == ["0 text"]
+    assert visible(calls["msg_p2"]) == [
         *("0 text", "1 thinking", "2 tool_use", "4 tool_use"),
         *("3 tool_result", "5 tool_result", "6 text"),
     ]
@@ -158,8 +153,8 @@ def test_results_of_parallel_calls_stand_behind_the_whole_answer() -> None:
 
 def test_a_rewind_goes_back_to_where_the_row_hangs() -> None:
     calls = calls_by_id("parallel-tools")
-    assert paths(calls["msg_p3"])[7:] == ["7 text", "8 text"]
-    assert paths(calls["msg_p4"]) == [*paths(calls["msg_p3"])[:8], "10 text"]
+    assert visible(calls["msg_p3"])[7:] == ["7 text", "8 text"]
+    assert visible(calls["msg_p4"]) == [*visible(calls["msg_p3"])[:8], "10 text"]
     assert calls["msg_p4"].events == ("rewind", "user_turn")
     assert calls["msg_p3"].events == ("user_turn",)
 
@@ -192,15 +187,15 @@ def test_agents_are_linked_to_the_one_that_started_them() -> None:
     assert {call.session for call in reading.calls} == {"bbbb2222-0000-4000-8000-000000000002"}
     assert [call.purpose for call in reading.calls if call.purpose] == ["compaction"]
     assert calls["msg_m1"].prompt.segments()[0].digest != calls["msg_s1"].prompt.segments()[0].digest
-    assert paths(calls["msg_m2"]) == ["0 text", "1 tool_use", "2 tool_result"]
+    assert visible(calls["msg_m2"]) == ["0 text", "1 tool_use", "2 tool_result"]
 
 
 def test_agents_inside_the_main_file() -> None:
     reading = of_folder("old-shapes")
     calls = {call.id.partition("/")[0]: call for call in reading.calls}
     assert (calls["msg_i2"].agent, calls["msg_i2"].parent_agent) == ("sidechain-cccc-000", "main")
-    assert paths(calls["msg_i2"]) == ["2 text"]
-    assert paths(calls["msg_i3"]) == ["0 text", "1 tool_use", "4 tool_result"]
+    assert visible(calls["msg_i2"]) == ["2 text"]
+    assert visible(calls["msg_i3"]) == ["0 text", "1 tool_use", "4 tool_result"]
 
 
 def test_a_row_of_usage_alone() -> None:
@@ -221,7 +216,7 @@ def test_copied_history_counts_once_for_its_first_session() -> None:
     assert [call.events for call in reading.calls[2:]] == [("resume", "user_turn")] * 2
     assert [ledger.known_rows["copied call"] for ledger in reading.ledgers] == [0, 3, 3]
     fork = reading.calls[3]
-    assert paths(fork) == ["0 text", "1 thinking", "2 text", "3 text", "4 text", "5 text"]
+    assert visible(fork) == ["0 text", "1 thinking", "2 text", "3 text", "4 text", "5 text"]
     original = reading.calls[1].prompt.segments()
     assert [s.digest for s in fork.prompt.segments()[:5]] == [s.digest for s in original]
 
@@ -241,9 +236,9 @@ def test_placeholder_output_is_estimated_and_flagged() -> None:
 def test_compaction() -> None:
     calls = calls_by_id("compaction")
     assert calls["msg_k4"].events == ("compaction", "user_turn")
-    assert paths(calls["msg_k4"]) == ["8 text", "9 text"]
+    assert visible(calls["msg_k4"]) == ["8 text", "9 text"]
     assert calls["msg_k5"].events == ("clear", "user_turn")
-    assert paths(calls["msg_k5"]) == ["11 text", "12 text"]
+    assert visible(calls["msg_k5"]) == ["11 text", "12 text"]
 
 
 def test_a_result_cleared_by_micro_compaction_is_another_segment() -> None:
@@ -256,7 +251,7 @@ def test_a_result_cleared_by_micro_compaction_is_another_segment() -> None:
         False,
     ]
     assert (after[3].kind, after[3].name, after[3].chars) == (Kind.TOOL_RESULT, "toolu_k1", 33)
-    assert paths(calls["msg_k3"]) == ["0 text", "1 tool_use", "2 tool_result", "3 text", "5 text"]
+    assert visible(calls["msg_k3"]) == ["0 text", "1 tool_use", "2 tool_result", "3 text", "5 text"]
 
 
 def test_errors_are_no_calls_and_an_aborted_answer_is_one_without_usage() -> None:
@@ -290,20 +285,20 @@ def test_a_missing_parent_leaves_the_chain_where_it_is() -> None:
     reading = read(
         claude_code, rows(user("a", None), answer("b", "a", "m1"), user("d", "lost"), answer("e", "d", "m2"))
     )
-    assert paths(reading.calls[1]) == ["0 text", "1 text", "2 text"]
+    assert visible(reading.calls[1]) == ["0 text", "1 text", "2 text"]
     assert reading.calls[1].events == ("user_turn",)
 
 
 def test_rows_written_twice_count_once() -> None:
     first = [user("a", None), answer("b", "a", "m1"), user("c", "b")]
     reading = read(claude_code, rows(*first, *first, answer("d", "c", "m2")))
-    assert paths(reading.calls[1]) == ["0 text", "1 text", "2 text"]
+    assert visible(reading.calls[1]) == ["0 text", "1 text", "2 text"]
     assert reading.known == {"user": 2, "same row": 2, "same call": 1}
 
 
 def test_a_new_first_message_is_a_rewind_to_the_start() -> None:
     reading = read(claude_code, rows(user("a", None), answer("b", "a", "m1"), user("c", None), answer("d", "c", "m2")))
-    assert paths(reading.calls[1]) == ["2 text"]
+    assert visible(reading.calls[1]) == ["2 text"]
     assert reading.calls[1].events == ("rewind", "user_turn")
 
 
@@ -334,7 +329,7 @@ def test_what_the_program_tells_itself_is_no_user_turn() -> None:
         rows(user("a", None), answer("b", "a", "m1"), user("c", "b", "Go on", isMeta=True), answer("d", "c", "m2")),
     )
     assert [call.events for call in reading.calls] == [("user_turn",), ()]
-    assert paths(reading.calls[1]) == ["0 text", "1 text", "2 text"]
+    assert visible(reading.calls[1]) == ["0 text", "1 text", "2 text"]
 
 
 def test_blocks_of_other_kinds() -> None:

@@ -1,6 +1,5 @@
 """Codex rollouts: a call per change of the totals, prompts from items, replays of a parent."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ import pytest
 from hitledger.logs import codex
 from hitledger.logs.files import LogFile
 from hitledger.logs.read import read_logs
-from hitledger.types import Call, Evidence, Kind
-from log_reading import CORPUS, FIXTURES, Reading, read, usage
+from hitledger.types import Evidence
+from log_fixtures import made
+from log_reading import CORPUS, FIXTURES, Reading, read, usage, visible
 
 FOLDER = FIXTURES / "codex/sessions"
 MAIN, FORK, AGENT = (f"019c0000-0000-7000-8000-00000000000{letter}" for letter in "abc")
@@ -25,14 +25,8 @@ def of_files(*names: str) -> Reading:
     return read(codex, *(LogFile(path, path.name) for path in found))
 
 
-def paths(call: Call) -> list[str]:
-    """Rows and kinds of the visible prompt."""
-    assert call.prompt.segments()[0].kind is Kind.HIDDEN
-    return [f"{s.path.partition(']')[0][1:]} {s.kind}" for s in call.prompt.segments()[1:]]
-
-
 def rows(*values: Row) -> LogFile:
-    return LogFile(None, "-", b"".join(json.dumps(value).encode() + b"\n" for value in values))
+    return made(*values, name="-")
 
 
 def row(kind: str, **payload: Any) -> Row:
@@ -67,7 +61,7 @@ def test_a_real_session_adds_up_to_its_own_total() -> None:
     assert sum(figure[3] for figure in figures) == 12551  # type: ignore[index, misc]
     assert figures[0] == (141, 5504, None, 810)
     assert [len(call.prompt) for call in reading.calls[:4]] == [3, 7, 11, 15]
-    assert paths(reading.calls[1]) == ["1 text", "2 text", "7 thinking", "8 text", "9 tool_use", "10 tool_result"]
+    assert visible(reading.calls[1]) == ["1 text", "2 text", "7 thinking", "8 text", "9 tool_use", "10 tool_result"]
     assert reading.calls[1].started_at == datetime(2025, 9, 19, 9, 2, 27, 916000, UTC)
     assert [call.events for call in reading.calls] == [("user_turn",), *[()] * 18]
     assert {(call.model, call.agent, call.project) for call in reading.calls} == {("aide-gpt-5", "main", "project")}
@@ -113,16 +107,16 @@ def test_each_count_is_written_twice_and_counts_once() -> None:
 
 def test_the_prompt_ends_before_the_answer() -> None:
     calls = of_files("00a").calls
-    assert paths(calls[0]) == ["0 system", "1 text", "2 text", "5 text"]
-    assert paths(calls[1]) == [*paths(calls[0]), "7 thinking", "8 tool_use", "11 tool_result"]
-    assert paths(calls[2]) == [*paths(calls[1]), "13 text", "17 text"]
+    assert visible(calls[0]) == ["0 system", "1 text", "2 text", "5 text"]
+    assert visible(calls[1]) == [*visible(calls[0]), "7 thinking", "8 tool_use", "11 tool_result"]
+    assert visible(calls[2]) == [*visible(calls[1]), "13 text", "17 text"]
     assert calls[2].prompt.base is calls[1].prompt
 
 
 def test_compaction_replaces_the_history() -> None:
     call = of_files("00a").calls[4]
     assert call.events == ("compaction", "user_turn")
-    assert paths(call)[0] == "0 system"
+    assert visible(call)[0] == "0 system"
     assert [segment.path for segment in call.prompt.segments()[2:]] == [
         "[30].payload.replacement_history[0].content[0].text",
         "[33].payload.content[0].text",
@@ -185,7 +179,7 @@ def test_an_answer_behind_its_usage_is_in_the_next_prompt() -> None:
             count((30, 0, 2, 0, 32), (20, 0, 1, 0, 21)),
         ),
     )
-    assert [paths(call) for call in reading.calls] == [["0 text"], ["0 text", "2 text", "3 text"]]
+    assert [visible(call) for call in reading.calls] == [["0 text"], ["0 text", "2 text", "3 text"]]
 
 
 def test_a_rollback_takes_turns_back() -> None:
@@ -205,7 +199,7 @@ def test_a_rollback_takes_turns_back() -> None:
             count((60, 0, 3, 0, 63), (30, 0, 1, 0, 31)),
         ),
     )
-    assert paths(reading.calls[2]) == ["1 text", "3 text", "9 text"]
+    assert visible(reading.calls[2]) == ["1 text", "3 text", "9 text"]
     assert reading.calls[2].events == ("rewind", "user_turn")
 
 
@@ -220,7 +214,7 @@ def test_compaction_of_old_versions_has_the_summary_alone() -> None:
             count((30, 0, 2, 0, 32), (20, 0, 1, 0, 21)),
         ),
     )
-    assert paths(reading.calls[1]) == ["2 text", "3 text"]
+    assert visible(reading.calls[1]) == ["2 text", "3 text"]
     assert reading.calls[1].events == ("compaction",)
 
 

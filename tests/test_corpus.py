@@ -10,7 +10,7 @@ from hitledger.errors import NothingToReadError
 from hitledger.logs.detect import detect
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import Ingest
-from log_fixtures import ROOT
+from log_reading import ROOT
 
 CORPUS = ROOT.parent / "shared" / "corpus"
 FOLDERS = (

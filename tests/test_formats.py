@@ -11,7 +11,7 @@ from hitledger.errors import NothingToReadError, UsageError
 from hitledger.logs.registry import readers
 from hitledger_reports import formats
 from hitledger_reports.cli import app
-from log_fixtures import ROOT
+from log_reading import ROOT
 
 DOCS = ROOT / "docs" / "formats.md"
 BEGIN, END = "<!-- formats-table: begin -->\n", "<!-- formats-table: end -->"

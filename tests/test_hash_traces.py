@@ -10,7 +10,8 @@ from hitledger.logs.hash_blocks import HashPrompts
 from hitledger.prefix import common_segments
 from hitledger.tokens import DIGITS_PER_ID, TokenCounter
 from hitledger.types import Evidence, Kind
-from log_fixtures import ROOT, claims, content_of, figures, fixture, read
+from log_fixtures import claims, content_of, figures, read
+from log_reading import ROOT, fixture
 
 MOONCAKE, BAILIAN = fixture("mooncake/conversation.jsonl"), fixture("bailian/qwen.jsonl")
 TESTER = fixture("kv-cache-tester/trace_0010.json")

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from hitledger.types import Evidence
-from log_fixtures import claims, figures, fixture, made, paths, read
+from log_fixtures import claims, figures, made, paths, read
+from log_reading import fixture
 
 VERCEL, AGNO = fixture("langfuse/vercel-nested.trace.json"), fixture("langfuse/agno-nested.trace.json")
 OBSERVATIONS = fixture("langfuse/observations.jsonl")

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from hitledger.types import Evidence
-from log_fixtures import claims, figures, fixture, made, paths, read
+from log_fixtures import claims, figures, made, paths, read
+from log_reading import fixture
 
 RUNS = fixture("langsmith/runs.jsonl")
 BATCHES = [fixture(f"langsmith/wrap-openai-{name}.json") for name in ("js", "py-stream", "no-usage")]

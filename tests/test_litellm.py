@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from hitledger.types import Evidence
-from log_fixtures import claims, figures, fixture, made, paths, read
+from log_fixtures import claims, figures, made, paths, read
+from log_reading import fixture
 
 PAYLOADS, SPEND = fixture("litellm/payloads.jsonl"), fixture("litellm/spend_logs.json")
 

@@ -1,7 +1,8 @@
 """MLflow traces of version 3 and 2."""
 
 from hitledger.types import Evidence
-from log_fixtures import claims, figures, fixture, made, paths, read
+from log_fixtures import claims, figures, made, paths, read
+from log_reading import fixture
 
 TRACE = fixture("mlflow/trace.json")
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hitledger.errors import HitledgerError
 from hitledger.logs.files import LogFile
-from log_fixtures import FIXTURES, claims, content_of, fixture, read
+from log_fixtures import claims, content_of, read
+from log_reading import FIXTURES, fixture
 
 FORMATS = (
     *("otel", "openinference", "vercel-ai-sdk", "mlflow", "langfuse", "langsmith", "litellm", "helicone", "tracelab"),

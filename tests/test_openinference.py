@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from hitledger.types import Evidence
-from log_fixtures import claims, figures, fixture, paths, read
+from log_fixtures import claims, figures, paths, read
+from log_reading import fixture
 
 PHOENIX, NESTED = fixture("openinference/phoenix.jsonl"), fixture("openinference/nested.json")
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from hitledger.types import Evidence
-from log_fixtures import claims, figures, fixture, made, paths, read
+from log_fixtures import claims, figures, made, paths, read
+from log_reading import fixture
 
 NEW, OLD = fixture("otel/new-names.json"), fixture("otel/old-names.jsonl")
 

@@ -20,7 +20,8 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.postgres import database, is_database, spend_rows
 from hitledger.logs.read import read_logs
 from hitledger.types import Evidence
-from log_fixtures import FIXTURES, figures
+from log_fixtures import figures
+from log_reading import FIXTURES
 
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed (the extra [postgres])")
 

@@ -17,6 +17,7 @@ from hitledger.measurement import (
     CallMeasurement,
     CallTiming,
     Measurement,
+    UnreplayedCall,
     exact_json,
     from_json,
     to_json,
@@ -37,7 +38,7 @@ from hitledger_replay.sessions.lifetimes import Lifetimes
 from hitledger_replay.sessions.loop import SessionReplay
 from hitledger_replay.sessions.memory import Demand, affordable_blocks, free_bytes, require_room
 from hitledger_replay.sessions.options import Mode, ReplayOptions, choose_mode, parse_scale
-from hitledger_replay.sessions.plan import PlannedCall, ReplayPlan, SkippedCall
+from hitledger_replay.sessions.plan import PlannedCall, ReplayPlan
 from hitledger_replay.sessions.planengine import PlanEngine
 from hitledger_replay.sessions.provider_policy import parse_policy
 from hitledger_replay.sessions.render import PromptRenderer, Rendering, RenderMode, Target
@@ -167,7 +168,7 @@ def test_the_plan_goes_by_time_and_says_what_it_leaves_out() -> None:
     assert [item.id for item in plan] == ["early", "late", "refused", "empty"]
     assert isinstance(plan[0], PlannedCall)
     assert (plan[0].at, plan[0].reply) == (0.0, (9, 9))
-    assert [item.reason for item in plan if isinstance(item, SkippedCall)] == [
+    assert [item.reason for item in plan if isinstance(item, UnreplayedCall)] == [
         "refused with status 429",
         "the log has no prompt",
     ]

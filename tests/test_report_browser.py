@@ -190,7 +190,7 @@ def test_a_script_from_elsewhere_would_not_run(browser: Any, tmp_path: Path) -> 
 
 def test_two_audits_compared(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "compared.html"
-    html.save(html.render_comparison(compare(shop(), secretive())), str(path))
+    path.write_text(html.render_comparison(compare(shop(), secretive())), encoding="utf-8")
     open_page(browser, path.as_uri())
     assert browser.find_element("tag name", "h1").text == "What got better, what got worse"
     assert console(browser) == []

@@ -1,12 +1,15 @@
-"""The expected reads of three real sessions against the reported ones. Skipped where the logs are not at hand."""
+"""The expected reads of real sessions against the reported ones; of three where their logs are at hand."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hitledger.audit import AuditOptions, audit
 from hitledger.results import WARMED
+from log_reading import FIXTURES
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpus"
 SESSIONS = ("c76e5be5", "3af9b1a7", "554b9fa6")
@@ -38,3 +41,17 @@ def test_expected_reads_are_those_reported(session: str) -> None:
     assert len(errors) > 100
     assert close / len(errors) >= 0.95
     assert sum(errors) / sum(prompts) <= 0.01
+
+
+def test_the_benchmark_counts_what_the_audit_holds() -> None:
+    session = FIXTURES / "claude-code" / "real-session"
+    program = Path(__file__).parent.parent / "benchmarks" / "rule_accuracy.py"
+    done = subprocess.run([sys.executable, program, session], capture_output=True, text=True, check=True)
+    pairs = [
+        (call.expected_cache_read_tokens, call.cache_read_tokens)
+        for call in audit([str(session)], AuditOptions(segments=False)).calls
+        if call.predecessor is not None and WARMED not in call.notes and call.cache_read_tokens is not None
+    ]
+    exact = sum(expected == reported for expected, reported in pairs)
+    assert f"| {len(pairs)} | 5 | {exact} |" in done.stdout
+    assert len(pairs) > 50

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from hitledger.logs.files import LogFile
 from hitledger.types import Evidence
-from log_fixtures import claims, content_of, figures, fixture, read
+from log_fixtures import claims, content_of, figures, read
+from log_reading import fixture
 
 ROUNDS = fixture("tracelab/round_trace.jsonl")
 

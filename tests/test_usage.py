@@ -326,6 +326,12 @@ messages = st.fixed_dictionaries(
 )
 
 
+def test_the_plain_shape_of_messages_goes_the_short_way() -> None:
+    raw = {"input_tokens": 3, "cache_read_input_tokens": 20_000, "cache_creation_input_tokens": 500, "output_tokens": 9}
+    raw |= {"cache_creation": {"ephemeral_5m_input_tokens": 500, "ephemeral_1h_input_tokens": 0}}
+    assert usage_module._messages_usage(raw) == Usage(3, 20_000, (CacheWrite("5m", 500),), 9)
+
+
 @given(messages)
 def test_short_way_for_messages_equals_the_long_one(raw: dict[str, Any]) -> None:
     short = usage_module._messages_usage(raw)

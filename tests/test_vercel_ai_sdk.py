@@ -4,7 +4,8 @@ import json
 from datetime import UTC, datetime
 
 from hitledger.types import Evidence
-from log_fixtures import claims, content_of, figures, fixture, made, paths, read
+from log_fixtures import claims, content_of, figures, made, paths, read
+from log_reading import fixture
 
 DUMP, OTLP = fixture("vercel-ai-sdk/all-spans.json"), fixture("vercel-ai-sdk/otlp.json")
 

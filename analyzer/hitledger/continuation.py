@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from hitledger.causes.spans import similarity
+from hitledger.likeness import similarity
 from hitledger.types import Call, Evidence, Kind, Segment, Tier
 
 LONG_TEXT = 40  # characters; a shorter text stands in many conversations by chance

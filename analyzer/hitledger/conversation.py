@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import orjson
-
+from hitledger.layouts.blocks import json_value
 from hitledger.types import Kind, Prompt, Segment
 
 INLINE = (Kind.TEXT, Kind.SYSTEM, Kind.THINKING)
@@ -23,26 +22,19 @@ def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
 
 def tool_list(prompt: Prompt) -> list[Any]:
     """The tool definitions as they were sent."""
-    return [_value(segment) for segment in prompt.segments() if segment.kind is Kind.TOOL]
+    return [json_value(segment.text) for segment in prompt.segments() if segment.kind is Kind.TOOL]
 
 
 def _add(message: dict[str, Any], segment: Segment) -> None:
     text = segment.text or ""
     if segment.kind is Kind.TOOL_USE:
-        message.setdefault("tool_calls", []).append(_value(segment))
+        message.setdefault("tool_calls", []).append(json_value(segment.text))
     elif segment.kind is Kind.THINKING and segment.path.endswith("reasoning_content"):
         message["reasoning_content"] = text
     elif segment.kind is Kind.TOOL_RESULT and segment.role in ("tool", "function"):
-        value = _value(segment)
+        value = json_value(segment.text)
         if isinstance(value, dict):
             message.update(value)
     else:
         separator = "\n" if message["content"] and segment.kind in INLINE else ""
         message["content"] += separator + text
-
-
-def _value(segment: Segment) -> Any:
-    try:
-        return orjson.loads(segment.text or "null")
-    except orjson.JSONDecodeError:
-        return segment.text

@@ -1,5 +1,7 @@
 """Every error the user can meet. One base with an exit code; the command line catches it in one place."""
 
+OVER_A_LIMIT = 4  # the exit code where nothing failed, and more was found than the user's limit allows
+
 
 class HitledgerError(Exception):
     """Something failed. The message names file, line and what to do."""

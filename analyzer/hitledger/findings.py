@@ -11,9 +11,12 @@ from hitledger.expect import Expectation, lifetime_of
 from hitledger.lifetimes import seconds_of
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.rules import Rules
-from hitledger.prefix import common_segments
+from hitledger.prefix import APPEND_ONLY, common_segments
 from hitledger.results import Finding
 from hitledger.types import Call, Evidence, Tier
+
+WRITES_BEFORE_JUDGED = 3  # one-off calls that write what nobody reads
+STILL_BEFORE_JUDGED = 2  # calls in a row whose last mark stands still
 
 
 def findings_of(
@@ -111,10 +114,6 @@ def _behind_standing_mark(before: Expectation | None, now: Expectation | None) -
     return behind if behind >= now.rule.minimum(now.view.call.model) else None
 
 
-WRITES_BEFORE_JUDGED = 3
-STILL_BEFORE_JUDGED = 2
-
-
 def _never_read(links: Sequence[Link], expectations: Sequence[Expectation | None]) -> Iterator[tuple[Link, Diagnosis]]:
     """One-off calls that each write and from whose entries nobody ever reads."""
     sources = {e.forecast.source for e in expectations if e is not None and e.forecast.source is not None}
@@ -132,7 +131,7 @@ def _never_read(links: Sequence[Link], expectations: Sequence[Expectation | None
             tokens = sum(link.call.usage.cache_write_tokens or 0 for link in group if link.call.usage)
             note = f"{len(group)} calls wrote {tokens:,} tokens that no call reads"
             last = marked(group[0].call)
-            path = last[-1].path if last else "(none)"
+            path = last[-1].path if last else APPEND_ONLY
             yield group[0], Diagnosis("breakpoint.on_volatile_tail", Confidence.LIKELY, path, note)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from hitledger.layouts.blocks import json_value
 from hitledger.types import Prompt, Segment, Tier
 
 APPEND_ONLY = "(none)"
@@ -126,19 +127,12 @@ def _inside(index: int, before: Segment, after: Segment) -> Difference:
     offset = common_characters(old, new)
     leaf = None
     if before.path.endswith(("]", "function_call")) and old[:1] in "{[" and new[:1] in "{[":
-        leaf = _first_leaf(_json(old), _json(new), after.path)
+        leaf = _first_leaf(json_value(old), json_value(new), after.path)
     if leaf is None:
         return Difference(index, after.path, before, after, offset, offset, old, new)
     path, leaf_before, leaf_after = leaf
     inner = common_characters(leaf_before, leaf_after) if None not in (leaf_before, leaf_after) else None  # type: ignore[arg-type]
     return Difference(index, path, before, after, inner, offset, leaf_before, leaf_after)
-
-
-def _json(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
 
 
 def _first_leaf(old: Any, new: Any, path: str) -> tuple[str, str | None, str | None] | None:

@@ -107,6 +107,11 @@ def hidden(chars: int = 0, label: str = "system prompt and tools") -> Segment:
     return Segment(Kind.HIDDEN, Tier.SYSTEM, "", "system", digest_of(Kind.HIDDEN, "system", label), chars, None)
 
 
+def hidden_head(format_name: str) -> Prompt:
+    """A transcript's prompt before its first message: system prompt and tools, which the log does not hold."""
+    return prompt_of((hidden(label=f"{format_name}: system prompt and tools"),))
+
+
 def in_order(prompt: Prompt, order: tuple[Tier, ...]) -> Prompt:
     """The same segments with the tiers in another order (DeepSeek, MiniMax lay system before tools)."""
     segments = prompt.segments()

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 Item = TypeVar("Item")
+Progress = Callable[[int, int], None]  # done, in all
 STEP = 256  # items between two reports
 
 
 class Stages:
     """Reports items done and items in all, over several stages of equally many items."""
 
-    def __init__(self, report: Callable[[int, int], None] | None, items: int, stages: int) -> None:
+    def __init__(self, report: Progress | None, items: int, stages: int) -> None:
         """`report` None: nobody watches, and nothing is counted."""
         self._report = report
         self._done = 0
@@ -20,7 +21,7 @@ class Stages:
         """The items, one stage."""
         return items if self._report is None else self._counted(items, self._report)
 
-    def _counted(self, items: Iterable[Item], report: Callable[[int, int], None]) -> Iterator[Item]:
+    def _counted(self, items: Iterable[Item], report: Progress) -> Iterator[Item]:
         for item in items:
             yield item
             self._done += 1

@@ -18,6 +18,13 @@ SERVED_KEYS = ("service_tier", "speed", "inference_geo")
 STANDARD_TIERS = frozenset({"", "default", "standard", "auto", "global", "none", "not_available", "null", "on_demand"})
 
 PARTS_EXCEED = "cache_parts_exceed_input"
+_MESSAGES_KEYS = frozenset(
+    [
+        *("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "output_tokens"),
+        *("server_tool_use", "iterations", *SERVED_KEYS),
+    ]
+)
+_LIFETIMES = {"ephemeral_5m_input_tokens": "5m", "ephemeral_1h_input_tokens": "1h"}
 
 
 def read_usage(raw: Mapping[str, Any], *, inclusive: bool | None = None) -> tuple[Usage | None, tuple[str, ...]]:
@@ -61,6 +68,11 @@ def _at_most(writes: tuple[CacheWrite, ...], tokens: int) -> tuple[CacheWrite, .
     return tuple(kept)
 
 
+def nothing_counted(usage: Usage | None) -> bool:
+    """Whether there is no figure but zeros, which some agents write before they know better."""
+    return usage is None or (usage.input_tokens == 0 and not usage.output_tokens)
+
+
 def served_tier(usage: Mapping[str, Any], response: Mapping[str, Any] | None = None) -> str:
     """What was served beside the standard, joined by "+" in the order tier, speed, geo: "priority", "fast+us", "".
 
@@ -74,17 +86,6 @@ def served_tier(usage: Mapping[str, Any], response: Mapping[str, Any] | None = N
                 found.append(value.lower())
                 break
     return "+".join(found)
-
-
-_MESSAGES_KEYS = frozenset(
-    [
-        *("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation", "output_tokens"),
-        *("server_tool_use", "iterations", *SERVED_KEYS),
-    ]
-)
-
-
-_LIFETIMES = {"ephemeral_5m_input_tokens": "5m", "ephemeral_1h_input_tokens": "1h"}
 
 
 def _messages_usage(raw: Mapping[str, Any]) -> Usage | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from hitledger.check.findings import Level
 from hitledger.check.limits import Settings, settings_in
 from hitledger.check.result import CheckResult
 from hitledger.check.run import CheckOptions, check
@@ -96,13 +95,8 @@ def target_of(render: Renderer) -> str:
 def failure(result: CheckResult) -> str:
     """What failed, and where."""
     lines = [f"prefix budget of {result.candidate}:"]
-    for rule in result.rules:
-        if not rule.passed:
-            value = "not known" if rule.value is None else f"{rule.value:f}"
-            lines.append(f"  {rule.name}: {value}, limit {rule.limit:f} {rule.unit}")
-    for one in result.all_findings:
-        if one.level is Level.NOTE or one.known:
-            continue
+    lines += [f"  {rule}" for rule in result.rules if not rule.passed]
+    for one in result.open:
         lines.append(f"  {one.cause} at {one.file}:{one.line} {one.path}")
         if one.conditions:
             lines.append(f"    changes with: {', '.join(one.conditions)}")

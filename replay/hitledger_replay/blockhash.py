@@ -13,7 +13,6 @@ from dataclasses import astuple, dataclass
 from sys import byteorder
 
 BlockHash = bytes
-HASH_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)

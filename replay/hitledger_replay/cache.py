@@ -15,6 +15,7 @@ Calls that need blocks either succeed or raise OutOfBlocksError and change nothi
 from collections.abc import Callable, Hashable
 
 from hitledger_replay.admission import Admission, PreemptMode
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.errors import IllegalTransitionError, OutOfBlocksError, OutOfSwapError
 from hitledger_replay.events import (
     AllBlocksCleared,
@@ -116,7 +117,7 @@ class PagedCache:
             and write_index < len(seq.block_table)
             and self.pool.ref_count[seq.block_table[write_index]] > 1
         )
-        num_new = max(0, _blocks(num_tokens, self.block_size) - len(seq.block_table))
+        num_new = max(0, blocks_for(num_tokens, self.block_size) - len(seq.block_table))
         taken = self._allocate(seq, num_new + shared)
         if shared:
             self._copy_on_write(seq, write_index, taken.pop(0))
@@ -197,7 +198,7 @@ class PagedCache:
     def _place(self, seq: Sequence, hits: tuple[PrefixHit, ...], target: int, computed: int) -> None:
         """Fill the block table: device hits are shared, all other blocks allocated, lower tiers loaded into them."""
         size = self.block_size
-        num_blocks = max(len(hits), _blocks(target, size))
+        num_blocks = max(len(hits), blocks_for(target, size))
         on_device = [hit.block_id for hit in hits if hit.block_id is not None]
         if not self.pool.can_take(on_device, num_blocks - len(on_device)):
             raise OutOfBlocksError(f"sequence {seq.seq_id} needs {num_blocks} blocks, {len(on_device)} of them hits")
@@ -230,7 +231,7 @@ class PagedCache:
         self._in_flight.track(seq)
 
     def _swap_out(self, seq: Sequence) -> None:
-        num_blocks = _blocks(seq.num_computed_tokens, self.block_size)
+        num_blocks = blocks_for(seq.num_computed_tokens, self.block_size)
         if self.num_swapped_blocks + num_blocks > self.swap_blocks:
             used = f"{self.num_swapped_blocks} of {self.swap_blocks} blocks of swap space are taken"
             raise OutOfSwapError(f"sequence {seq.seq_id} needs {num_blocks} blocks of swap space; {used}")
@@ -292,7 +293,3 @@ class PagedCache:
             self._emit(event)
         if moves:
             self._emit(SequenceEvent(Stage.OFFLOAD, self._needed_by, self.block_size, (block_id,)))
-
-
-def _blocks(num_tokens: int, block_size: int) -> int:
-    return -(-num_tokens // block_size)

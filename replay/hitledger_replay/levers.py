@@ -12,6 +12,9 @@ from math import prod
 from hitledger_replay.dtypes import KVDtype, kv_dtype
 from hitledger_replay.spec import KVSpec, LayerKind
 
+MLA_HEAD_DIM = 128
+"""Head size of the multi-head attention that MLA is compared with (qk_nope and v heads of DeepSeek-V2 and V3)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lever:
@@ -41,7 +44,7 @@ def combined(pulled: tuple[Lever, ...]) -> float:
 
 
 def _heads(spec: KVSpec) -> float:
-    """Bytes per token against the same model with full multi-head attention of 128 or its own head size."""
+    """Bytes per token against the same model with full multi-head attention; MLA against heads of `MLA_HEAD_DIM`."""
     growing = [group for group in spec.groups if group.kind in (LayerKind.FULL, LayerKind.SLIDING)]
     if growing and all(group.num_kv_heads for group in growing) and len(growing) == len(spec.groups):
         stored = sum(group.num_layers * group.num_kv_heads for group in growing)
@@ -50,10 +53,6 @@ def _heads(spec: KVSpec) -> float:
     if latent and spec.num_attention_heads:
         return latent[0].key_elements / (2 * spec.num_attention_heads * MLA_HEAD_DIM)
     return 1.0
-
-
-MLA_HEAD_DIM = 128
-"""Head size of the multi-head attention that MLA is compared with (qk_nope and v heads of DeepSeek-V2 and V3)."""
 
 
 def _window(spec: KVSpec, dtype: KVDtype, num_tokens: int) -> float:

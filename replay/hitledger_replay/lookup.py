@@ -5,7 +5,7 @@ most (n - 1) // block_size of them, since the last token must be computed to get
 """
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hitledger_replay.misses import EvictionHistory, Miss, MissReason
 from hitledger_replay.moves import Tier
@@ -99,5 +99,5 @@ def _extend(misses: list[Miss], miss: Miss) -> None:
     """Add a miss, or lengthen the last one if it is the same story."""
     if misses and (misses[-1].reason, misses[-1].eviction) == (miss.reason, miss.eviction):
         last = misses.pop()
-        miss = Miss(last.reason, last.first_token, last.num_tokens + miss.num_tokens, last.eviction)
+        miss = replace(last, num_tokens=last.num_tokens + miss.num_tokens)
     misses.append(miss)

@@ -13,7 +13,6 @@ from hitledger_replay.errors import CorruptPoolError, OutOfBlocksError
 from hitledger_replay.eviction.lru import LRU
 from hitledger_replay.eviction.protocol import EvictionPolicy
 
-NULL_BLOCK = 0
 OnEvict = Callable[[int, Hashable], None]
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 
+from hitledger_replay.blocks import blocks_for
+
 
 class ReservePolicy(StrEnum):
     """How long the region is: the model's maximum, the next power of two, or the length known in advance."""
@@ -69,7 +71,7 @@ def reserve(
 
 def paged(lengths: Sequence[int], block_size: int) -> Reservation:
     """The same tokens in blocks: only the last block of each sequence has empty slots."""
-    slots = sum(-(-length // block_size) * block_size for length in lengths)
+    slots = sum(blocks_for(length, block_size) * block_size for length in lengths)
     return Reservation(sum(lengths), 0, slots - sum(lengths), 0)
 
 

@@ -17,31 +17,40 @@ MAX_FORKED = 1 << 26
 
 def run(
     config: str,
-    load: tuple[int, int, int],
+    *,
+    tokens: int,
+    sequences: int,
+    tp: int,
     kv_dtype: str,
-    layout: tuple[int, int, str],
-    memory: tuple[str, str, float],
+    block_size: int,
+    alignment: int,
+    memory: str,
+    weights: str,
+    workspace: str,
+    on_device: float,
+    samples: int,
+    beams: int,
+    generated: int,
     claim: str,
-    branches: tuple[int, int, int] = (0, 0, 1),
 ) -> dict[str, Any]:
-    """`load` is (tokens, sequences, tensor-parallel ranks); `layout` (block size, alignment, workspace); `memory` (of a
-    rank, weights on it, share of the tokens that stays on the device), sizes as text such as "80GB"; `branches`
-    (samples, beams, tokens each generates), 0 for none. Raises UsageError for a size or number that is none.
+    """Answer by the options of the command line, by their names; sizes are text such as "80GB", "" for none given.
+
+    Raises UsageError for a size or number that is none.
     """
     spec = read_spec(config)
-    block_size, alignment, workspace = layout
     if block_size < 1 or alignment < 1:
         raise UsageError("the block size and the alignment must be at least 1")
-    *texts, device_share = memory
-    sizes = [parse_bytes(text) if text else None for text in texts]
-    tokens, sequences, ranks = load
-    report = size_report(
-        spec,
-        find_dtype(kv_dtype or spec.dtype),
-        Layout(block_size, alignment, parse_bytes(workspace) if workspace else 0),
-        SizeQuestion(tokens, sequences, ranks, memory_bytes=sizes[0], weight_bytes=sizes[1], device_share=device_share),
+    question = SizeQuestion(
+        tokens,
+        sequences,
+        tp,
+        memory_bytes=parse_bytes(memory) if memory else None,
+        weight_bytes=parse_bytes(weights) if weights else None,
+        device_share=on_device,
     )
-    report["sharing"] = list(_sharing(tokens, block_size, *branches))
+    layout = Layout(block_size, alignment, parse_bytes(workspace) if workspace else 0)
+    report = size_report(spec, find_dtype(kv_dtype or spec.dtype), layout, question)
+    report["sharing"] = list(_sharing(tokens, block_size, samples, beams, generated))
     if claim:
         check = check_claim(claim, report["logical_bytes"])
         report["claim"] = {"text": check.describe(), "ratio": check.ratio, "holds": check.holds}

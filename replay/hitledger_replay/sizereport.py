@@ -8,7 +8,7 @@ from hitledger_replay.dtypes import KVDtype, ScaleRule
 from hitledger_replay.levers import levers
 from hitledger_replay.moves import Tier
 from hitledger_replay.sizing import Capacity, Layout, Physical, block_bytes, capacity, physical
-from hitledger_replay.spec import KVSpec, LayerKind
+from hitledger_replay.spec import KVSpec, LayerGroup, LayerKind
 
 _STATE = {
     LayerKind.FULL: "keys and values of every token",
@@ -43,9 +43,8 @@ class SizeQuestion:
             raise UsageError(f"the share on the device must be above 0 and at most 1, not {self.device_share}")
 
 
-def size_report(spec: KVSpec, dtype: KVDtype, layout: Layout, question: SizeQuestion) -> dict[str, Any]:
+def size_report(spec: KVSpec, dtype: KVDtype, layout: Layout, ask: SizeQuestion) -> dict[str, Any]:
     """Everything about one model and one load. All values are bytes or tokens unless the name says otherwise."""
-    ask = question
     rank = spec.rank(ask.tensor_parallel)
     ranks = [rank.bytes_per_token(dtype)] * ask.tensor_parallel
     parts = physical(rank, ask.num_tokens, ask.num_sequences, dtype, layout)
@@ -74,7 +73,7 @@ def size_report(spec: KVSpec, dtype: KVDtype, layout: Layout, question: SizeQues
     }
 
 
-def _group(group: Any, dtype: KVDtype) -> dict[str, Any]:
+def _group(group: LayerGroup, dtype: KVDtype) -> dict[str, Any]:
     per_token = group.elements_per_token * dtype.element_bytes
     return {**asdict(group), "bytes_per_token_per_layer": per_token, "state": _STATE[group.kind]}
 

@@ -7,6 +7,7 @@ tokens fit" to somebody: bytes / bytes per token; what the allocator can hand ou
 
 from dataclasses import dataclass
 
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.dtypes import KVDtype
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.spec import KVSpec, LayerGroup
@@ -108,11 +109,6 @@ def capacity(
         allocatable_sequences=usable // blocks,
         stable_sequences=max(0, usable - int(usable * WATERMARK)) // blocks,
     )
-
-
-def blocks_for(num_tokens: int, block_size: int) -> int:
-    """Blocks that hold `num_tokens`: rounded up."""
-    return -(-num_tokens // block_size)
 
 
 def _block_of_layer(group: LayerGroup, dtype: KVDtype, layout: Layout) -> int:

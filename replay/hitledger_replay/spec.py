@@ -10,7 +10,7 @@ code, and vLLM 0.33 `v1/kv_cache_interface.py`):
     recurrent       nothing per token; `state_bytes` for each sequence, however long it is
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from hitledger.errors import UsageError
@@ -72,10 +72,7 @@ class LayerGroup:
             raise UsageError(
                 f"{self.num_kv_heads} KV heads cannot be split evenly over {tensor_parallel} ranks, and engines refuse it"
             )
-        heads = max(1, self.num_kv_heads // tensor_parallel)
-        return LayerGroup(
-            self.kind, self.num_layers, heads, self.key_elements, self.value_elements, self.window, self.state_bytes
-        )
+        return replace(self, num_kv_heads=max(1, self.num_kv_heads // tensor_parallel))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +129,4 @@ class KVSpec:
     def rank(self, tensor_parallel: int) -> "KVSpec":
         """The layout on one of `tensor_parallel` equal ranks. Recurrent state is kept whole: its split is model code."""
         groups = tuple(group.rank_share(tensor_parallel) for group in self.groups)
-        return KVSpec(self.name, self.model_type, groups, self.dtype, self.num_attention_heads, None, self.max_tokens)
+        return replace(self, groups=groups, weight_bytes=None)

@@ -16,16 +16,14 @@ def render(result: CheckResult) -> str:
 
 
 def _lines(result: CheckResult) -> Iterator[str]:
-    for one in result.all_findings:
-        if one.known or one.level is Level.NOTE:
-            continue
+    for one in result.open:
         parts = [check_figures.explanation(one), one.fix]
         message = visible(" ".join(part for part in parts if part))
         place = f"file={_property(one.file)},line={one.line},title={_property(one.cause)}"
         yield f"::{COMMANDS[one.level]} {place}::{_data(message)}"
     for rule in result.rules:
         if not rule.passed:
-            yield f"::error title={_property(f'hitledger {rule.name}')}::{_data(check_figures.rule_line(rule))}"
+            yield f"::error title={_property(f'hitledger {rule.name}')}::{_data(str(rule))}"
 
 
 def _data(text: str) -> str:

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from hitledger.errors import UsageError
+from hitledger.errors import OVER_A_LIMIT, UsageError
 
-OVER_A_LIMIT = 4
 Text = str | None
 
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from hitledger.check.figures import Shares
 from hitledger.check.findings import CheckFinding, Level
-from hitledger.check.result import CheckResult, RuleResult
+from hitledger.check.result import CheckResult, Traffic, Ttft
 from hitledger.types import Certainty
 from hitledger_reports import figures
 
@@ -23,8 +24,7 @@ def headline(result: CheckResult) -> str:
     """One sentence: what the change costs, else what the static part says."""
     day = result.cost_per_day
     if day is None or result.traffic is None:
-        counted = [one for one in result.all_findings if not one.known]
-        errors, warnings = (sum(one.level is level for one in counted) for level in (Level.ERROR, Level.WARNING))
+        errors, warnings = (sum(one.level is level for one in result.open) for level in (Level.ERROR, Level.WARNING))
         found = [figures.plural(number, what) for number, what in ((errors, "error"), (warnings, "warning")) if number]
         return f"{' and '.join(found) or 'No error'} in the prompt."
     sure = result.traffic.certainty
@@ -36,44 +36,44 @@ def headline(result: CheckResult) -> str:
 
 def rows(result: CheckResult) -> tuple[Row, ...]:
     """The figures of the traffic part; none without recorded traffic."""
-    found, traffic = result, result.traffic
-    if traffic is None or found.hit_rate is None or found.cost_per_day is None or found.cost_per_1000_calls is None:
+    traffic = result.traffic
+    if traffic is None or result.hit_rate is None or result.cost_per_day is None or result.cost_per_1000_calls is None:
         return ()
     sure = traffic.certainty
-    tokens = traffic.input_tokens
-    rate = found.hit_rate
-    points = None if rate.drop is None else 0.0 - rate.drop * 100  # never -0
     money = (
-        ("Cost a day", found.cost_per_day),
+        ("Cost a day", result.cost_per_day),
         ("Cost a session", traffic.cost_per_session),
-        ("Cost of 1,000 calls", found.cost_per_1000_calls),
+        ("Cost of 1,000 calls", result.cost_per_1000_calls),
     )
     listed = [
         Row(name, figures.usd(amounts.before, sure), figures.usd(amounts.after, sure), signed_usd(amounts.change, sure))
         for name, amounts in money
     ]
-    listed.append(
-        Row(
-            "Hit rate",
-            figures.share(rate.before, sure),
-            figures.share(rate.after, sure),
-            figures.UNKNOWN if points is None else f"{points:+.1f} points".replace("-", "−"),
-        )
+    listed += [_hit_rate(result.hit_rate, sure), _prompt_tokens(traffic)]
+    return (*listed, _ttft(traffic.ttft)) if traffic.ttft is not None else tuple(listed)
+
+
+def _hit_rate(rate: Shares, sure: Certainty) -> Row:
+    points = None if rate.drop is None else 0.0 - rate.drop * 100  # never -0
+    change = figures.UNKNOWN if points is None else figures.minus(f"{points:+.1f} points")
+    return Row("Hit rate", figures.share(rate.before, sure), figures.share(rate.after, sure), change)
+
+
+def _prompt_tokens(traffic: Traffic) -> Row:
+    tokens, sure = traffic.input_tokens, traffic.certainty
+    before, after = (Decimal(side) / traffic.calls for side in (tokens.before, tokens.after))
+    return Row(
+        "Prompt tokens a call",
+        figures.count(round(before), sure),
+        figures.count(round(after), sure),
+        figures.minus(f"{round(after - before):+,}"),
     )
-    per_call = [Decimal(side) / traffic.calls for side in (tokens.before, tokens.after)]
-    listed.append(
-        Row(
-            "Prompt tokens a call",
-            figures.count(round(per_call[0]), sure),
-            figures.count(round(per_call[1]), sure),
-            f"{round(per_call[1] - per_call[0]):+,}".replace("-", "−"),
-        )
-    )
-    if traffic.ttft is not None:
-        old, new = traffic.ttft.before_ms, traffic.ttft.after_ms
-        change = f"{new - old:+,.1f} ms".replace("-", "−")
-        listed.append(Row("TTFT (fitted, estimated)", f"~{old:,.1f} ms", f"~{new:,.1f} ms", change))
-    return tuple(listed)
+
+
+def _ttft(ttft: Ttft) -> Row:
+    old, new = ttft.before_ms, ttft.after_ms
+    change = figures.minus(f"{new - old:+,.1f} ms")
+    return Row("TTFT (fitted, estimated)", f"~{old:,.1f} ms", f"~{new:,.1f} ms", change)
 
 
 def remarks(result: CheckResult) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def remarks(result: CheckResult) -> tuple[str, ...]:
         text = f"hit rate {rate.low * 100:+.1f} to {rate.high * 100:+.1f} points"
         if cost is not None:
             text += f", cost {cost.low * 100:+.1f} to {cost.high * 100:+.1f} %"
-        found.append(f"With other sessions (95 %, {traffic.spread.sessions} drawn again): {text}.".replace("-", "−"))
+        found.append(figures.minus(f"With other sessions (95 %, {traffic.spread.sessions} drawn again): {text}."))
     if traffic.reported_hit_rate is not None and result.hit_rate is not None:
         found.append(
             f"The provider reported a hit rate of {figures.share(traffic.reported_hit_rate)} for these calls; "
@@ -121,12 +121,6 @@ def advice(result: CheckResult) -> str:
         saved += f", {figures.usd(result.move_saves_per_1000_calls, Certainty.ESTIMATED)} less for 1,000 calls"
     target = f"to the end of {move.behind}" if move.behind == move.path else f"behind {move.behind}"
     return f"Move what changes, from characters {move.start} to {move.end} of {move.path} on, {target}: {saved}."
-
-
-def rule_line(rule: RuleResult) -> str:
-    """A rule with its value and its limit."""
-    value = "not known" if rule.value is None else f"{rule.value:f}"
-    return f"{rule.name}: {value}, limit {rule.limit:f} {rule.unit}"
 
 
 def place_of(finding: CheckFinding) -> str:
@@ -151,4 +145,4 @@ def signed_usd(value: Decimal | None, certainty: Certainty) -> str:
 def _percent(before: Decimal | None, change: Decimal | None) -> str:
     if not before or not change:
         return ""
-    return f" ({100 * change / before:+.1f} %)".replace("-", "−")
+    return figures.minus(f" ({100 * change / before:+.1f} %)")

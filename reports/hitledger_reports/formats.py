@@ -23,9 +23,9 @@ class FormatRow:
 
 def listing() -> Iterator[str]:
     """One line a format, by name: what its reader says it reads."""
-    names = sorted(readers(), key=lambda reader: reader.format)
-    width = max(len(reader.format) for reader in names)
-    for reader in names:
+    known = sorted(readers(), key=lambda reader: reader.format)
+    width = max(len(reader.format) for reader in known)
+    for reader in known:
         yield f"{reader.format:{width}}  {_what(reader)}"
 
 

@@ -4,16 +4,16 @@ import hashlib
 from base64 import b64encode
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from hitledger.errors import HitledgerError
 from hitledger.measurement import Measurement
+from hitledger.outfile import write_file
 from hitledger.results import Audit
+from hitledger.stages import Progress
 from hitledger_reports.compare import Comparison
-from hitledger_reports.view.report import Progress, report
+from hitledger_reports.view.report import report
 
 
 def render(
@@ -40,15 +40,7 @@ def write(
     measurement: Measurement | None = None,
 ) -> None:
     """Write the page. Raises HitledgerError where the file cannot be written."""
-    save(render(audit, show_secrets, progress, measurement), path)
-
-
-def save(content: str, path: str) -> None:
-    """Write a report's text as UTF-8. Raises HitledgerError where the file cannot be written."""
-    try:
-        Path(path).write_text(content, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+    write_file(path, render(audit, show_secrets, progress, measurement))
 
 
 @cache

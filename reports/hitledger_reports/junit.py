@@ -26,7 +26,7 @@ def render(result: CheckResult) -> str:
     for rule in result.rules:
         case = _case(suite, rule.name, "rules")
         if not rule.passed:
-            ElementTree.SubElement(case, "failure", message=check_figures.rule_line(rule), type=rule.name)
+            ElementTree.SubElement(case, "failure", message=str(rule), type=rule.name)
     for one in findings:
         case = _case(suite, f"{one.cause} {visible(check_figures.place_of(one))}", "findings")
         text = visible("\n".join(filter(None, (check_figures.explanation(one), one.before, one.after, one.fix))))

@@ -109,8 +109,8 @@ def _table(table: Table) -> list[str]:
 
 def _rows(headings: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> list[str]:
     marks = {"l": ":---", "r": "---:"}
-    cells = [[text.replace("|", "\\|") for text in row] for row in rows]  # also in a code span a pipe ends the cell
-    lines = [headings, tuple(marks[side] for side in align), *cells]
+    escaped = [[text.replace("|", "\\|") for text in row] for row in rows]  # also in a code span a pipe ends the cell
+    lines = [headings, tuple(marks[side] for side in align), *escaped]
     return [*(f"| {' | '.join(line)} |" for line in lines), ""]
 
 

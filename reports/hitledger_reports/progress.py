@@ -1,11 +1,11 @@
 """Bars on stderr with the time left, on a terminal only, while a person waits."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-Progress = Callable[[int, int], None]  # done, in all
+from hitledger.stages import Progress
 
 
 @contextmanager

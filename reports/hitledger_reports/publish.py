@@ -3,13 +3,12 @@
 What writes a form is loaded when that form is asked for: most audits end in the terminal, and pages need jinja2.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.console import Console
 
-from hitledger.errors import HitledgerError
+from hitledger.outfile import write_file
 from hitledger.results import Audit, to_json
 from hitledger_reports import terminal
 from hitledger_reports.progress import drawing
@@ -42,9 +41,10 @@ def publish(audit: Audit, outputs: Outputs) -> None:
         with drawing(outputs.quiet) as step:
             html.write(audit, outputs.html, outputs.show_secrets, step, outputs.measurement)
     if outputs.markdown:
-        from hitledger_reports import html, markdown
+        from hitledger_reports import markdown
 
-        html.save(markdown.render(audit, outputs.by, outputs.show_secrets, outputs.measurement), outputs.markdown)
+        text = markdown.render(audit, outputs.by, outputs.show_secrets, outputs.measurement)
+        write_file(outputs.markdown, text)
     if outputs.csv or outputs.parquet:
         from hitledger_reports import tables
     if outputs.csv:
@@ -55,10 +55,7 @@ def publish(audit: Audit, outputs: Outputs) -> None:
 
 def save_json(audit: Audit, path: str) -> None:
     """Write the audit itself. Raises HitledgerError where it cannot be written."""
-    try:
-        Path(path).write_bytes(to_json(audit))
-    except OSError as error:
-        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+    write_file(path, to_json(audit))
 
 
 def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:
@@ -70,6 +67,6 @@ def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:
     if not outputs.quiet:
         terminal.print_comparison(comparison, Console())
     if outputs.html:
-        html.save(html.render_comparison(comparison), outputs.html)
+        write_file(outputs.html, html.render_comparison(comparison))
     if outputs.markdown:
-        html.save(markdown.render_comparison(comparison), outputs.markdown)
+        write_file(outputs.markdown, markdown.render_comparison(comparison))

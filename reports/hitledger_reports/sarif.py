@@ -57,7 +57,7 @@ def _finding(one: CheckFinding) -> dict[str, Any]:
 
 
 def _failed(rule: RuleResult) -> dict[str, Any]:
-    return {"ruleId": rule.name, "level": "error", "message": {"text": check_figures.rule_line(rule)}}
+    return {"ruleId": rule.name, "level": "error", "message": {"text": str(rule)}}
 
 
 def _uri(file: str) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from hitledger.results import Audit
 from hitledger_reports import figures
+from hitledger_reports.grids import plain_grid
 from hitledger_reports.view import tables
 from hitledger_reports.view.breaks import BreakView, break_views
 from hitledger_reports.view.by import By
@@ -135,7 +136,7 @@ def _side(side: Side, style: str) -> Text:
 def _table(table: Table, only: set[str] | None = None) -> list[RenderableType]:
     if not table.rows:
         return []
-    grid = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    grid = plain_grid()
     chosen = [
         number
         for number, column in enumerate(table.headings)
@@ -191,7 +192,7 @@ def print_comparison(comparison: "Comparison", console: Console) -> None:
     """Print what got better and what got worse."""
     blocks: list[RenderableType] = [Text(comparison.summary, style="bold")]
     for title, rows in (("Whole audits", comparison.whole), ("Causes", comparison.causes)):
-        grid = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+        grid = plain_grid()
         grid.add_column(title)
         for heading in ("Old", "New", "Change"):
             grid.add_column(heading, justify="right")

@@ -27,11 +27,10 @@ def parse_marks(text: str) -> tuple[MarkAt, ...]:
         raise UsageError(f"--marks {text}: give a list of {', '.join(MarkAt)}") from error
 
 
-def run(inputs: Sequence[str], change: Change, format: str | None, files: tuple[Path | None, Path | None]) -> WhatIf:
-    """Read the logs and simulate both sides. `files`: the user's prices and rules."""
+def run(inputs: Sequence[str], change: Change, format: str | None, prices: Path | None, rules: Path | None) -> WhatIf:
+    """Read the logs and simulate both sides. `prices` and `rules` are the user's own. Raises UsageError, NothingToReadError."""
     if change == Change():
         raise UsageError("say what is to be different: --lifetime, --marks, --model, --provider or --mend")
-    prices, rules = files
     calls = list(read_logs(inputs, format=format).calls())
     if not calls:
         raise NothingToReadError("no call was found in these logs")

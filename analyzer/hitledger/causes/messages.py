@@ -4,6 +4,7 @@ import orjson
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
 from hitledger.chains import loose_digest, message_bag, without_ids
+from hitledger.layouts.blocks import json_value
 from hitledger.types import Evidence, Kind, Prompt, Segment, Tier
 
 COMPACTED_BELOW = 0.5  # share of the earlier messages still there
@@ -95,20 +96,13 @@ def _same_but_for_form(before: Segment, after: Segment) -> Diagnosis | None:
     """Blocks that say the same: new ids, another key order, other white space."""
     if loose_digest(before) != loose_digest(after):
         return None
-    old, new = _value(before.text), _value(after.text)
+    old, new = json_value(before.text), json_value(after.text)
     if isinstance(old, dict) and isinstance(new, dict):
         if _canonical(_opened(old)) == _canonical(_opened(new)):
             note = "the JSON values are equal, the text is not; whether a provider notices depends on the provider"
             return Diagnosis("messages.reserialized", Confidence.LIKELY, "", note)
         return Diagnosis("messages.random_id", Confidence.CERTAIN)
     return Diagnosis("messages.whitespace", Confidence.LIKELY)
-
-
-def _value(text: str | None) -> object:
-    try:
-        return orjson.loads(text or "null")
-    except orjson.JSONDecodeError:
-        return text
 
 
 def _opened(value: object) -> object:

@@ -80,14 +80,3 @@ def _around(old: str, new: str) -> str:
     start, before, after = changed_span(old, new)
     line_start = new.rfind("\n", 0, max(0, new.rfind("\n", 0, start))) + 1
     return new[max(line_start, start - 200) : start + min(len(after), 400)] + "\n" + before[:400]
-
-
-def similarity(old: str, new: str) -> float:
-    """Share of lines that the two texts have in common, 0 to 1; of words where there is but one line."""
-    left, right = _parts(old), _parts(new)
-    return len(left & right) / max(1, max(len(left), len(right)))
-
-
-def _parts(text: str) -> set[str]:
-    lines = {line.strip() for line in text.splitlines() if line.strip()}
-    return lines if len(lines) > 1 else set(text.split())

@@ -1,7 +1,8 @@
 """The system prompt changed: a clock, an identifier, the state of the work tree, a hoisted message, another prompt."""
 
 from hitledger.causes.case import Case, Confidence, Diagnosis
-from hitledger.causes.spans import changed_span, is_identifier, is_state, is_time, is_work_tree, similarity
+from hitledger.causes.spans import changed_span, is_identifier, is_state, is_time, is_work_tree
+from hitledger.likeness import similarity
 from hitledger.types import Prompt, Tier
 
 SWAPPED_BELOW = 0.5

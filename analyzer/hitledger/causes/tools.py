@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-import orjson
-
 from hitledger.causes.case import Case, Confidence, Diagnosis
+from hitledger.layouts.blocks import json_value
 from hitledger.types import Kind, Prompt, Segment
 
 
@@ -19,7 +18,7 @@ def diagnose(case: Case) -> Diagnosis:
         return Diagnosis("tools.set_changed", Confidence.CERTAIN, place, _set_note(old_names, new_names))
     if [tool.name for tool in old] != [tool.name for tool in new]:
         return Diagnosis("tools.reordered", Confidence.LIKELY, place, "the order changed, and some texts with it")
-    if all(_value(left) == _value(right) for left, right in zip(old, new, strict=True)):
+    if all(json_value(left.text) == json_value(right.text) for left, right in zip(old, new, strict=True)):
         note = "the JSON values are equal, the order of keys is not; whether that breaks depends on the provider"
         return Diagnosis("tools.key_order", Confidence.LIKELY, "", note)
     return Diagnosis("tools.text_changed", Confidence.CERTAIN)
@@ -39,13 +38,6 @@ def _first_unequal(old: list[Segment], new: list[Segment]) -> str:
     if not new:
         return "tools"
     return longer[shorter].path if shorter < len(longer) else ""
-
-
-def _value(tool: Segment) -> object:
-    try:
-        return orjson.loads(tool.text or "null")
-    except orjson.JSONDecodeError:
-        return tool.text
 
 
 def _moved(old: list[Segment], new: list[Segment]) -> str:

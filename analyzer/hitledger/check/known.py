@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from hitledger.check.findings import CheckFinding
-from hitledger.errors import HitledgerError, UsageError
+from hitledger.errors import UsageError
+from hitledger.outfile import write_file
 
 SCHEMA_VERSION = 1
 MAX_BYTES = 16 * 2**20
@@ -48,11 +49,7 @@ def save(findings: Iterable[CheckFinding], path: str) -> None:
     """Write all findings as known ones: one a line, sorted. Raises HitledgerError."""
     rows = sorted({_known(one) for one in findings})
     lines = ",\n".join(f"  {msgspec.json.encode(row).decode()}" for row in rows)
-    text = f'{{\n "schema_version": {SCHEMA_VERSION},\n "findings": [\n{lines}\n ]\n}}\n'
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+    write_file(path, f'{{\n "schema_version": {SCHEMA_VERSION},\n "findings": [\n{lines}\n ]\n}}\n')
 
 
 def marked_known(

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 
 import msgspec
 
 from hitledger.check.bootstrap import Spread
 from hitledger.check.figures import Amounts, Shares, Tokens
-from hitledger.check.findings import CheckFinding
+from hitledger.check.findings import CheckFinding, Level
 from hitledger.check.moves import Move
-from hitledger.errors import HitledgerError
+from hitledger.outfile import write_file
 from hitledger.types import Certainty
 
 SCHEMA_VERSION = 1
@@ -25,6 +24,11 @@ class RuleResult:
     limit: Decimal
     unit: str  # findings | changed files in no recorded call | percentage points | % | USD a day | USD | tokens a call
     passed: bool
+
+    def __str__(self) -> str:
+        """The rule with its value and its limit."""
+        value = "not known" if self.value is None else f"{self.value:f}"
+        return f"{self.name}: {value}, limit {self.limit:f} {self.unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,11 @@ class CheckResult:
         """Volatile text and marks."""
         return self.volatile + self.findings
 
+    @property
+    def open(self) -> tuple[CheckFinding, ...]:
+        """The findings to act on: no notes, and none that are known."""
+        return tuple(one for one in self.all_findings if one.level is not Level.NOTE and not one.known)
+
 
 def to_json(result: CheckResult) -> bytes:
     """Same result, same bytes: sorted keys, money as decimal strings."""
@@ -128,7 +137,4 @@ def to_json(result: CheckResult) -> bytes:
 
 def save(result: CheckResult, path: str) -> None:
     """Raises HitledgerError where the file cannot be written."""
-    try:
-        Path(path).write_bytes(to_json(result))
-    except OSError as error:
-        raise HitledgerError(f"{path}: cannot be written: {error.strerror}") from error
+    write_file(path, to_json(result))

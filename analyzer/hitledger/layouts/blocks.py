@@ -61,6 +61,14 @@ def json_text(value: Any) -> str:
     return orjson.dumps(unmarked(value), option=orjson.OPT_NON_STR_KEYS).decode()
 
 
+def json_value(text: str | None) -> Any:
+    """What `json_text` was written from; the text itself where it is no JSON."""
+    try:
+        return orjson.loads(text or "null")
+    except orjson.JSONDecodeError:
+        return text
+
+
 KIND_OF_TYPE = {
     "tool_use": Kind.TOOL_USE,
     "server_tool_use": Kind.TOOL_USE,

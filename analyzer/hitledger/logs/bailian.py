@@ -5,19 +5,18 @@ Blocks of 16 tokens, ids global, times in seconds since the start of the trace. 
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from hitledger.logs.fields import count, mapping
 from hitledger.logs.files import LogFile
-from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
+from hitledger.logs.hash_blocks import EPOCH, NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.values import opening
 from hitledger.types import Call, Evidence, Place, Usage
 
 FORMAT = "bailian"
 BLOCK_TOKENS = 16
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # times are relative
 KEYS = frozenset({"chat_id", "timestamp", "input_length", "hash_ids"})
 
 

@@ -12,8 +12,8 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import instant
 from hitledger.providers import provider_of
-from hitledger.segments import Api, Layout, hidden
-from hitledger.types import Call, Evidence, Place, Prompt, prompt_of
+from hitledger.segments import Api, Layout, hidden_head
+from hitledger.types import Call, Evidence, Place, Prompt
 from hitledger.usage import read_usage
 
 FORMAT = "cline"
@@ -153,11 +153,11 @@ class _History:
     messages: list[_Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        prompt = _head()
+        prompt = hidden_head(FORMAT)
         for number, row in enumerate(self.part.rows if self.part else [], 1):
             role = text(row.get("role"))
             if row.get("isSummary"):
-                prompt = _head()
+                prompt = hidden_head(FORMAT)
             self.messages.append(_Message(number, role, instant(row.get("ts")), prompt))
             content = row.get("content")
             prompt = prompt.extend(self.layout.blocks(content, role, f"[{number - 1}].content"))
@@ -206,7 +206,3 @@ class _History:
             project=text(task.metadata().get("workspace")),
             notes=("start_estimated", "usage_missing"),
         )
-
-
-def _head() -> Prompt:
-    return prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),))

@@ -10,8 +10,8 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
 from hitledger.logs.values import opening, values
-from hitledger.segments import Api, Layout, hidden
-from hitledger.types import Call, Evidence, Place, Prompt, prompt_of
+from hitledger.segments import Api, Layout, hidden_head
+from hitledger.types import Call, Evidence, Place, Prompt
 from hitledger.usage import read_usage
 
 FORMAT = "gemini-cli"
@@ -140,7 +140,7 @@ class _Chat:
     def calls(self) -> Iterator[Call]:
         """The calls of the chat, each with what was in the history before it."""
         history: list[tuple[str, Prompt]] = []
-        prompt = _head()
+        prompt = hidden_head(FORMAT)
         for step in self.steps:
             if step.cut:
                 keep = next((index for index, (known, _) in enumerate(history) if known == step.cut), len(history))
@@ -149,7 +149,7 @@ class _Chat:
                 self.events.append("rewind")
                 continue
             if step.replaced:
-                prompt, history = _head(), []
+                prompt, history = hidden_head(FORMAT), []
                 for index, message in enumerate(step.replaced):
                     prompt = prompt.extend(self._segments(mapping(message), f"[{step.row - 1}].$set.messages[{index}]"))
                 self.events.append("compaction")
@@ -209,7 +209,3 @@ def _last_time(message: Mapping[str, Any]) -> datetime | None:
     times = [instant(message.get("timestamp"))]
     times += [instant(mapping(call).get("timestamp")) for call in items(message.get("toolCalls"))]
     return max((moment for moment in times if moment is not None), default=None)
-
-
-def _head() -> Prompt:
-    return prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),))

@@ -12,10 +12,10 @@ from hitledger.logs.fields import count, dollars, first_text, items, mapping, pa
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
-from hitledger.logs.sqlite import database, has_tables, is_database, table_rows, unmerged
+from hitledger.logs.sqlite import damage_skipped, database, has_tables, is_database, table_rows
 from hitledger.providers import provider_of
-from hitledger.segments import Layout, hidden
-from hitledger.types import Call, Evidence, Place, Prompt, Usage, prompt_of
+from hitledger.segments import Layout, hidden_head
+from hitledger.types import Call, Evidence, Place, Prompt, Usage
 from hitledger.usage import read_usage
 
 FORMAT = "goose"
@@ -79,14 +79,8 @@ def _read_lines(file: LogFile, ledger: FileLedger, layout: Layout) -> Iterator[C
 
 
 def _read_database(file: LogFile, ledger: FileLedger, layout: Layout) -> Iterator[Call]:
-    if unmerged(file):
-        ledger.note("a write-ahead log lies beside the database: its newest rows are not read")
-    try:
-        with database(file) as connection:
-            yield from _read_tables(connection, file.name, ledger, layout)
-    except sqlite3.Error as error:
-        ledger.count_rows()
-        ledger.skip(1, f"not a readable database: {error}")
+    with damage_skipped(file, ledger), database(file) as connection:
+        yield from _read_tables(connection, file.name, ledger, layout)
 
 
 def _read_tables(connection: sqlite3.Connection, name: str, ledger: FileLedger, layout: Layout) -> Iterator[Call]:
@@ -128,7 +122,7 @@ class _Session:
     model: str = ""
     parent: str = ""
     counted_apart: bool = False  # `usage_ledger` holds its calls, and does not say which message each answered
-    prompt: Prompt = field(default_factory=lambda: _head())
+    prompt: Prompt = field(default_factory=lambda: hidden_head(FORMAT))
     events: list[str] = field(default_factory=list)
     latest: datetime | None = None
 
@@ -208,10 +202,6 @@ class _Session:
             project=self.project,
             notes=("start_estimated", *notes),
         )
-
-
-def _head() -> Prompt:
-    return prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),))
 
 
 def _block(block: Any) -> Any:

@@ -1,11 +1,13 @@
 """Prompts of traces that hold block hashes for tokens: one segment a block, so that prefixes compare as of any prompt."""
 
+from datetime import UTC, datetime
 from hashlib import blake2b
 
 from hitledger.tokens import DIGITS_PER_ID
 from hitledger.types import Kind, Prompt, Segment, Tier, prompt_of
 
 NOTE = "hash_only"
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # where the times of such traces, which are relative, are put
 
 
 class HashPrompts:

@@ -15,6 +15,7 @@ from hitledger.logs.fields import count, dollars, first_text, items, mapping, te
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.instants import after, instant
+from hitledger.logs.records import numbered
 from hitledger.logs.values import opening, values
 from hitledger.parameters import parameters_of, route_of
 from hitledger.providers import provider_of
@@ -41,13 +42,8 @@ def read(files: tuple[LogFile, ...], ingest: Ingest) -> Iterator[Call]:
     for file in files:
         ledger = ingest.open(file.name, FORMAT)
         for value in values(file, ledger):
-            records = _records(value.data)
-            first = ledger.rows + 1
-            ledger.count_rows(len(records))
-            for row, record in enumerate(records, start=first):
-                if value.cut and row == ledger.rows:
-                    ledger.skip(row, "the file ends inside this row")
-                elif not _is_row(record):
+            for row, record in numbered(_records(value.data), value.cut, ledger, "row"):
+                if not _is_row(record):
                     ledger.skip(row, "no row of Helicone's request log")
                 elif (record_id := str(record["request_id"])) in seen:
                     ledger.known("same call")

@@ -5,19 +5,19 @@ date; `t` is when the request was sent.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from hitledger.logs.fields import count, items, mapping, text
 from hitledger.logs.files import LogFile
-from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
+from hitledger.logs.hash_blocks import EPOCH, NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import after
+from hitledger.logs.records import numbered
 from hitledger.logs.values import opening, values
 from hitledger.types import Call, Evidence, Place, Usage
 
 FORMAT = "kv-cache-tester"
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # times are relative
 SUBAGENT = "subagent"
 MAX_SECONDS = 1e9
 
@@ -42,13 +42,9 @@ def _session_calls(document: Mapping[str, Any], ledger: FileLedger, cut: bool) -
     name = text(document.get("id")) or ledger.file
     scope = FORMAT if document.get("hash_id_scope") == "global" else f"{FORMAT}:{name}"
     prompts = HashPrompts(scope, count(document.get("block_size")) or 64)
-    first = ledger.rows + 1
-    ledger.count_rows(len(found))
-    for row, (record, start, agent) in enumerate(found, start=first):
+    for row, (record, start, agent) in numbered(found, cut, ledger, "request"):
         call = _call(record, Place(ledger.file, row), start, agent, name, prompts)
-        if cut and row == ledger.rows:
-            ledger.skip(row, "the file ends inside this request")
-        elif mapping(record).get("type") == SUBAGENT:
+        if mapping(record).get("type") == SUBAGENT:
             ledger.known("sub-agent")
         elif call is None:
             ledger.skip(row, "no request: time, length or hash_ids missing or of the wrong type")

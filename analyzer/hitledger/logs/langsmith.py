@@ -7,6 +7,7 @@ from typing import Any
 from hitledger.logs.fields import items
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
+from hitledger.logs.records import numbered
 from hitledger.logs.spans import langsmith
 from hitledger.logs.spans.reading import LAST, State, call_of
 from hitledger.logs.spans.span import Role
@@ -65,14 +66,9 @@ def _merge(whole: dict[str, Any], part: Run) -> None:
 
 def _calls(file: LogFile, ledger: FileLedger, merged: dict[str, dict[str, Any]], state: State) -> Iterator[Call]:
     for value in values(file, ledger):
-        runs = _runs(value.data)
-        first = ledger.rows + 1
-        ledger.count_rows(len(runs))
-        for row, run in enumerate(runs, start=first):
+        for row, run in numbered(_runs(value.data), value.cut, ledger, "run"):
             run_id = langsmith.run_id(run) if isinstance(run, Mapping) else ""
-            if value.cut and row == ledger.rows:
-                ledger.skip(row, "the file ends inside this run")
-            elif not run_id:
+            if not run_id:
                 ledger.skip(row, "no run: it has no id")
             else:
                 yield from _call(merged[run_id], Place(file.name, row), ledger, state)

@@ -10,6 +10,7 @@ from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.litellm_rows import call_of, is_row, not_a_call
 from hitledger.logs.postgres import is_database, spend_rows
+from hitledger.logs.records import numbered
 from hitledger.logs.values import opening, values
 from hitledger.segments import Layout
 from hitledger.types import Call, Place
@@ -56,14 +57,7 @@ def _rows(file: LogFile, ledger: FileLedger) -> Iterator[tuple[int, Any]]:
             yield number, record
         return
     for value in values(file, ledger):
-        records = _records(value.data)
-        first = ledger.rows + 1
-        ledger.count_rows(len(records))
-        for row, record in enumerate(records, start=first):
-            if value.cut and row == ledger.rows:
-                ledger.skip(row, "the file ends inside this row")
-            else:
-                yield row, record
+        yield from numbered(_records(value.data), value.cut, ledger, "row")
 
 
 def _records(value: Any) -> list[Any]:

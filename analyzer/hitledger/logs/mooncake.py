@@ -4,19 +4,18 @@ Times are milliseconds since the start of the trace, which has no date: only the
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from hitledger.logs.fields import count, mapping
 from hitledger.logs.files import LogFile
-from hitledger.logs.hash_blocks import NOTE, HashPrompts, is_hash_ids
+from hitledger.logs.hash_blocks import EPOCH, NOTE, HashPrompts, is_hash_ids
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.values import opening
 from hitledger.types import Call, Evidence, Place, Usage
 
 FORMAT = "mooncake"
 BLOCK_TOKENS = 512
-EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # times are relative
 KEYS = frozenset({"timestamp", "input_length", "output_length", "hash_ids"})
 OTHER = frozenset({"chat_id", "type", "turn"})  # of Bailian traces
 

@@ -14,9 +14,9 @@ from hitledger.logs.sqlite import has_tables
 from hitledger.logs.values import opening
 from hitledger.parameters import canonical
 from hitledger.providers import provider_of
-from hitledger.segments import Layout, hidden
-from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Segment, Usage, prompt_of
-from hitledger.usage import read_usage
+from hitledger.segments import Layout, hidden_head
+from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Segment
+from hitledger.usage import nothing_counted, read_usage
 
 FORMAT = "opencode"
 MAIN = "main"
@@ -76,7 +76,7 @@ class _Session:
     agent: str = MAIN
     parent_agent: str = ""
     project: str = ""
-    prompt: Prompt = field(default_factory=lambda: _head())
+    prompt: Prompt = field(default_factory=lambda: hidden_head(FORMAT))
     history: list[tuple[str, Record]] = field(default_factory=list)  # role and part, since the last compaction
     prunes: list[datetime] = field(default_factory=list)  # when tool results were cleared, not yet applied
     events: list[str] = field(default_factory=list)
@@ -139,7 +139,7 @@ class _Session:
         usage, notes = read_usage(mapping(source.data.get("tokens")), inclusive=False)
         error = mapping(message.data.get("error")) if source is message else {}
         status = count(mapping(error.get("data")).get("statusCode")) or 200
-        if _empty(usage):
+        if nothing_counted(usage):
             usage = None
             if error and status < 400:
                 source.ledger.known("aborted before any usage")
@@ -189,11 +189,11 @@ class _Session:
         if due:
             self.prunes = [moment for moment in self.prunes if moment not in due]
             parts = [self._segments(role, part, now) for role, part in self.history]
-            self.prompt = _head().extend(tuple(segment for part in parts for segment in part))
+            self.prompt = hidden_head(FORMAT).extend(tuple(segment for part in parts for segment in part))
 
     def _compacted(self, parts: list[Record]) -> None:
         """After a summary the conversation goes on from it alone."""
-        self.history, self.prunes, self.prompt = [], [], _head()
+        self.history, self.prunes, self.prompt = [], [], hidden_head(FORMAT)
         self._append_all(parts)
         self.events.append("compaction")
 
@@ -219,15 +219,6 @@ class _Session:
         result = {"type": "tool_result", "tool_use_id": data.get("callID"), "content": output}
         found = self.layout.blocks([use], role, f"{path}.state.input")
         return found + self.layout.blocks([result], "tool", f"{path}.state.output")
-
-
-def _head() -> Prompt:
-    return prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),))
-
-
-def _empty(usage: Usage | None) -> bool:
-    """opencode writes zeros before it knows better."""
-    return usage is None or (usage.input_tokens == 0 and not usage.output_tokens)
 
 
 def _cleared_at(data: Mapping[str, Any]) -> datetime | None:

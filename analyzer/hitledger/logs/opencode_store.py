@@ -1,6 +1,5 @@
 """What opencode stores, wherever it stores it: sessions, messages and parts from files, an export, events or SQLite."""
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from hitledger.logs.fields import first_text, items, mapping, parsed, text
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
-from hitledger.logs.sqlite import database, is_database, table_rows, unmerged
+from hitledger.logs.sqlite import damage_skipped, database, is_database, table_rows
 from hitledger.logs.values import values
 
 SESSION, MESSAGE, PART = "session", "message", "part"
@@ -131,16 +130,10 @@ _TABLES: tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...] = (
 
 
 def _load_database(file: LogFile, ledger: FileLedger, store: Store) -> None:
-    if unmerged(file):
-        ledger.note("a write-ahead log lies beside the database: its newest rows are not read")
-    try:
-        with database(file) as connection:
-            for table, order, names in _TABLES:
-                for number, row in table_rows(connection, table, order, ledger):
-                    store.put(Record(_as_object(row, names), file.name, number, ledger))
-    except sqlite3.Error as error:
-        ledger.count_rows()
-        ledger.skip(1, f"not a readable database: {error}")
+    with damage_skipped(file, ledger), database(file) as connection:
+        for table, order, names in _TABLES:
+            for number, row in table_rows(connection, table, order, ledger):
+                store.put(Record(_as_object(row, names), file.name, number, ledger))
 
 
 def _as_object(row: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:

@@ -11,8 +11,8 @@ from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
 from hitledger.logs.values import opening, values
 from hitledger.providers import provider_of
-from hitledger.segments import Api, Layout, hidden
-from hitledger.types import Call, Evidence, Place, Prompt, prompt_of
+from hitledger.segments import Api, Layout, hidden_head
+from hitledger.types import Call, Evidence, Place, Prompt
 from hitledger.usage import read_usage
 
 FORMAT = "openhands-trajectory"
@@ -51,7 +51,7 @@ class _Trajectory:
     file: str
     ledger: FileLedger
     layout: Layout
-    prompt: Prompt = field(default_factory=lambda: prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),)))
+    prompt: Prompt = field(default_factory=lambda: hidden_head(FORMAT))
     seen: set[str] = field(default_factory=set)
     events: list[str] = field(default_factory=list)
     latest: datetime | None = None

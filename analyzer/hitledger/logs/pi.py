@@ -10,9 +10,9 @@ from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
 from hitledger.parameters import canonical
 from hitledger.providers import provider_of
-from hitledger.segments import Layout, hidden
-from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Segment, Usage, prompt_of
-from hitledger.usage import read_usage
+from hitledger.segments import Layout, hidden_head
+from hitledger.types import Call, Evidence, Parameter, Place, Prompt, Segment
+from hitledger.usage import nothing_counted, read_usage
 
 FORMAT = "pi"
 API_OF = {
@@ -71,7 +71,7 @@ class _Session:
     thinking: str = ""
     events: list[str] = field(default_factory=list)
     entries: dict[str, _Entry] = field(default_factory=dict)
-    last: _Entry = field(default_factory=lambda: _Entry(_head(), None))
+    last: _Entry = field(default_factory=lambda: _Entry(hidden_head(FORMAT), None))
 
     def take(self, row: Row) -> Call | None:
         """One row; the call that it ends, if it ends one."""
@@ -137,7 +137,7 @@ class _Session:
     ) -> Call | None:
         logged = mapping(message.get("usage"))
         usage, notes = read_usage(logged, inclusive=False)
-        if unfinished and _nothing_counted(usage):
+        if unfinished and nothing_counted(usage):
             self.ledger.known("aborted before any usage")
             return None
         times = text(data.get("timestamp")), str(message.get("timestamp"))
@@ -192,19 +192,11 @@ class _Session:
             entry = None if entry.id == first else entry.parent
         own = self.layout.blocks(data.get("summary"), "user", _path(row, "summary"))
         own += tuple(segment for part in reversed(kept) for segment in part)
-        return _Entry(_head().extend(own), at)
-
-
-def _head() -> Prompt:
-    return prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),))
+        return _Entry(hidden_head(FORMAT).extend(own), at)
 
 
 def _path(row: Row, path: str) -> str:
     return f"[{row.number - 1}].{path}"
-
-
-def _nothing_counted(usage: Usage | None) -> bool:
-    return usage is None or (usage.input_tokens == 0 and not usage.output_tokens)
 
 
 def _sent(role: str, message: Mapping[str, Any]) -> Any:

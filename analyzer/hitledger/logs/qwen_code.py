@@ -13,8 +13,8 @@ from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.instants import instant
 from hitledger.logs.values import opening
 from hitledger.providers import provider_of
-from hitledger.segments import Api, Layout, hidden
-from hitledger.types import Call, Evidence, Place, Prompt, Segment, prompt_of
+from hitledger.segments import Api, Layout, hidden_head
+from hitledger.types import Call, Evidence, Place, Prompt, Segment
 from hitledger.usage import read_usage
 
 FORMAT = "qwen-code"
@@ -50,7 +50,7 @@ class _Chat:
     prompts: dict[str, Prompt] = field(default_factory=dict)  # what stands behind each entry of the tree
     seen: set[str] = field(default_factory=set)
     events: list[str] = field(default_factory=list)
-    last: Prompt = field(default_factory=lambda: _head())
+    last: Prompt = field(default_factory=lambda: hidden_head(FORMAT))
     latest: datetime | None = None
 
     def __post_init__(self) -> None:
@@ -69,7 +69,9 @@ class _Chat:
         """The chat's calls; every row gets its entry in the ledger."""
         for number, row in self.rows:
             kind, key = text(row.get("type")), self._key(number, row)
-            at = self.prompts.get(text(row.get("parentUuid")), self.last if row.get("parentUuid") else _head())
+            at = self.prompts.get(
+                text(row.get("parentUuid")), self.last if row.get("parentUuid") else hidden_head(FORMAT)
+            )
             if not kind:
                 self.ledger.skip(number, "a row without a type")
                 continue
@@ -127,7 +129,3 @@ class _Chat:
             replace(segment, path=f"[{number - 1}].message.{segment.path.partition('.')[2]}")
             for segment in prompt.segments()
         )
-
-
-def _head() -> Prompt:
-    return prompt_of((hidden(label=f"{FORMAT}: system prompt and tools"),))

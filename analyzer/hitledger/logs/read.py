@@ -1,6 +1,6 @@
 """From what the user named to calls, with the ledger of what was read on the way."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -11,12 +11,11 @@ from hitledger.logs.files import LogFile, forget_answers
 from hitledger.logs.ingest import Ingest
 from hitledger.logs.registry import Reader, reader_of
 from hitledger.logs.values import opening
+from hitledger.stages import Progress
 from hitledger.types import Call
 
 CALLS_PER_TICK = 128
 REASONS_SHOWN = 5
-
-Progress = Callable[[int, int], None]  # bytes read so far, bytes in all
 
 
 class Reading(Struct):
@@ -24,7 +23,7 @@ class Reading(Struct):
 
     ingest: Ingest
     claimed: tuple[tuple[Reader, tuple[LogFile, ...]], ...]
-    progress: Progress | None = None
+    progress: Progress | None = None  # in bytes
 
     def calls(self) -> Iterator[Call]:
         """All calls, format by format, files in input order. Raises NothingToReadError at the end if there is none."""

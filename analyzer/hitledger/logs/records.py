@@ -1,7 +1,7 @@
 """The records of a log that is lines of JSON, or one JSON document that is a list or holds one."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.files import LogFile
@@ -11,6 +11,7 @@ from hitledger.logs.values import opening, values
 LIMIT = 20  # records looked at for detection
 
 IsOne = Callable[[Mapping[str, Any]], bool]
+Item = TypeVar("Item")
 
 
 def rows_or_records(
@@ -102,9 +103,12 @@ def records_under(file: LogFile, ledger: FileLedger, path: tuple[str, ...]) -> I
     yield from numbered(value, is_cut, ledger)
 
 
-def numbered(records: list[Any], is_cut: bool, ledger: FileLedger) -> Iterator[tuple[int, Any]]:
-    """Counts the records and numbers them from 1. Of a cut document the last one is not whole, and is skipped."""
-    ledger.count_rows(max(len(records), int(is_cut)))
-    yield from enumerate(records[:-1] if is_cut else records, start=1)
+def numbered(
+    records: Sequence[Item], is_cut: bool, ledger: FileLedger, what: str = "record"
+) -> Iterator[tuple[int, Item]]:
+    """Counts the records and numbers them on from the rows so far. Of a cut value the last one is not whole: skipped."""
+    first, number = ledger.rows + 1, max(len(records), int(is_cut))
+    ledger.count_rows(number)
+    yield from enumerate(records[:-1] if is_cut else records, start=first)
     if is_cut:
-        ledger.skip(max(len(records), 1), "the file ends inside this record")
+        ledger.skip(first + number - 1, f"the file ends inside this {what}")

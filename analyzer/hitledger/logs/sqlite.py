@@ -49,6 +49,18 @@ def database(file: LogFile) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+@contextmanager
+def damage_skipped(file: LogFile, ledger: FileLedger) -> Iterator[None]:
+    """For reading a database: what the library says against it is one skipped row, rows that are not seen are a note."""
+    if unmerged(file):
+        ledger.note("a write-ahead log lies beside the database: its newest rows are not read")
+    try:
+        yield
+    except sqlite3.Error as error:
+        ledger.count_rows()
+        ledger.skip(1, f"not a readable database: {error}")
+
+
 def _opened(file: LogFile) -> sqlite3.Connection:
     if file.path is not None:
         with file.path.open("rb") as raw:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.sequence import Sequence
 
 
@@ -80,7 +81,7 @@ def pack(works: Spans[Work], block_size: int, device: torch.device) -> PackedBat
         tokens.extend(seq.token_ids[work.start : work.stop])
         positions.extend(range(work.start, work.stop))
         slots.extend(seq.slot_mapping(work.start, work.stop))
-        table = tuple(seq.block_table[: -(-work.stop // block_size)])
+        table = tuple(seq.block_table[: blocks_for(work.stop, block_size)])
         parts.append(Part(first, len(tokens), keys, work.stop))
         tables.append(table)
         keys += len(table) * block_size

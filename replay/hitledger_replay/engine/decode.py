@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.engine.attention.padded import PaddedAttention
 from hitledger_replay.engine.attention.protocol import AttentionBackend
 from hitledger_replay.engine.attention.ragged import VarlenArguments
@@ -38,7 +39,7 @@ class DecodeSteps:
         rows = _padded(len(works))
         if rows > self._max_rows:
             return None
-        width = _padded(max(-(-work.stop // self._runner.store.block_size) for work in works))
+        width = _padded(max(blocks_for(work.stop, self._runner.store.block_size) for work in works))
         step = self._steps.get((rows, width))
         if step is None:
             step = self._steps[rows, width] = _PreparedStep(self._runner, rows, width)
@@ -90,7 +91,7 @@ class _PreparedStep:
         rows, width = self._arguments.block_table.shape
         idle = rows - len(works)
         size = self._runner.store.block_size
-        tables = [work.sequence.block_table[: -(-work.stop // size)] for work in works]
+        tables = [work.sequence.block_table[: blocks_for(work.stop, size)] for work in works]
         slots = [work.sequence.slot_mapping(work.start, work.stop)[0] for work in works]
         columns = (
             [work.sequence.token_ids[work.start] for work in works],

@@ -17,6 +17,7 @@ import torch
 
 from hitledger_replay.admission import PreemptMode
 from hitledger_replay.blockhash import CacheIdentity, root_hash
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.cache import OnEvent, PagedCache
 from hitledger_replay.engine.attention.choose import choose_backend
 from hitledger_replay.engine.attention.protocol import AttentionBackend
@@ -206,7 +207,7 @@ class Engine:
         fresh = [
             block
             for work in works
-            for block in work.sequence.block_table[-(-work.start // size) : -(-work.stop // size)]
+            for block in work.sequence.block_table[blocks_for(work.start, size) : blocks_for(work.stop, size)]
         ]
         self.store.poison(fresh)
 

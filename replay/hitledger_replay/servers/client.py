@@ -20,6 +20,7 @@ from hitledger_replay.servers.answer import Answer, json_object
 from hitledger_replay.servers.errors import ServerError, ServerGoneError, ServerTimeoutError
 
 MAX_NAME = 1000
+SERVER_SECONDS = 600.0
 RETRIES = 3
 BACKOFF_SECONDS = 0.5
 TRANSIENT = (408, 429, 500, 502, 503, 504)
@@ -37,7 +38,9 @@ class Completion:
 class ServerClient:
     """`seconds` is the longest wait for an answer, from its request to its end."""
 
-    def __init__(self, url: str, model: str | None = None, api_key: str | None = None, seconds: float = 600.0) -> None:
+    def __init__(
+        self, url: str, model: str | None = None, api_key: str | None = None, seconds: float = SERVER_SECONDS
+    ) -> None:
         """Raises UsageError for something that is no http URL, or no time to wait."""
         if not _is_address(url):
             raise UsageError(f"--url {url}: give http://HOST:PORT, without a user name")

@@ -1,6 +1,6 @@
 """`hitledger replay --url`: sessions through a running server, call by call, beside what its engine's rule gives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hitledger.measurement import (
@@ -12,6 +12,7 @@ from hitledger.measurement import (
     ServerCounters,
     UnreplayedCall,
 )
+from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.servers.client import Completion, ServerClient
@@ -20,11 +21,11 @@ from hitledger_replay.servers.metrics import Counters, read_counters
 from hitledger_replay.servers.rules import AUTO, block_size_of, engine_of, simulator_of
 from hitledger_replay.servers.slots import SlotReads
 from hitledger_replay.sessions.expected import ExpectedReads
+from hitledger_replay.sessions.ideal import IdealReads
 from hitledger_replay.sessions.plan import PlannedCall, ReplayPlan
 from hitledger_replay.sessions.render import PromptRenderer, RenderMode, Target
+from hitledger_replay.sessions.ttft import milliseconds
 
-Progress = Callable[[int, int], None]
-MILLI = 1000.0
 UNCOUNTED = "reuse not counted"
 
 
@@ -69,7 +70,7 @@ def replay_on_server(
     gone: str | None = None
     try:
         for number, item in enumerate(plan, 1):
-            run.next(item if isinstance(item, PlannedCall) else UnreplayedCall(item.id, item.session, item.reason))
+            run.next(item)
             if progress:
                 progress(number, len(plan))
     except ServerError as error:  # also of the server's tokenizer, which the plan asks
@@ -92,7 +93,7 @@ class _ServerRun:
         self._client = client
         self._expected = expected
         self._size = size
-        self._left: dict[str, int] = {}
+        self._ideal = IdealReads(size)
 
     def next(self, call: PlannedCall | UnreplayedCall) -> None:
         if isinstance(call, UnreplayedCall):
@@ -123,13 +124,12 @@ class _ServerRun:
         own, which leaves nothing; the logged reply is never in its cache.
         """
         expectation = self._expected.next(replace(call, reply=()))
-        self._left[call.id] = expectation.left_tokens
+        self._ideal.leave(call, expectation.left_tokens)
         return expectation.cached_tokens
 
     def _row(self, call: PlannedCall, answer: Completion, measured: int, expected: int) -> CallMeasurement:
-        cap = (len(call.prompt) - 1) // self._size * self._size
-        ideal = max(measured, min(self._left.get(call.predecessor or "", 0), cap))
-        ttft = round(answer.ttft * MILLI, 3)
+        ideal = self._ideal.of(call, measured)
+        ttft = milliseconds(answer.ttft)
         return CallMeasurement(
             id=call.id,
             session=call.session,

@@ -1,7 +1,7 @@
 """What the command `replay` does, without its option parsing."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hitledger.audit import with_unique_ids
@@ -10,19 +10,18 @@ from hitledger.logs.read import read_logs
 from hitledger.measurement import SERVER_MODE, Measurement, to_json
 from hitledger.reconcile import reconcile, reconciliation_lines
 from hitledger.results import Audit, load
+from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.errors import ReplayError
-from hitledger_replay.servers.client import ServerClient
+from hitledger_replay.servers.client import SERVER_SECONDS, ServerClient
 from hitledger_replay.servers.replay import PartialReplayError, ServerOptions, replay_on_server
-from hitledger_replay.servers.rules import DEFAULT_BLOCK_SIZE
+from hitledger_replay.servers.rules import AUTO, DEFAULT_BLOCK_SIZE
 from hitledger_replay.servers.tokenizer import ServerTokenizer
 from hitledger_replay.sessions.lines import measurement_lines
 from hitledger_replay.sessions.options import ReplayOptions, choose_mode, parse_render, parse_scale
 from hitledger_replay.sessions.provider_policy import parse_policy
 from hitledger_replay.sessions.render import Target
-from hitledger_replay.sessions.replay import replay_calls
 
-Progress = Callable[[int, int], None]
 SERVER_VOCABULARY = 32_000
 """Stand-ins for a server are ids below this: every common vocabulary is larger."""
 
@@ -35,51 +34,54 @@ def read_calls(inputs: Sequence[str], format: str | None) -> tuple[Call, ...]:
 def replay_options(
     mode: str | None,
     model: str | None,
-    where: tuple[str, str, str, int | None],
-    how: tuple[str | None, str, int | None, str, bool],
-    files: tuple[Path | None, Path | None, Path | None],
+    *,
+    device: str | None,
+    attention: str | None,
+    kv_dtype: str | None,
+    block_size: int | None,
+    policy: str | None,
+    scale: str,
+    runs: int | None,
+    render: str,
+    allow_network: bool,
+    json: Path | None,
+    events: Path | None,
+    metrics: Path | None,
 ) -> ReplayOptions:
-    """From the command line. `where`: device, attention, KV dtype, block size; `how`: policy, scale, runs, render,
-    network; `files`: checkpoint, events, metrics. Raises UsageError.
-    """
+    """From the command line, by its names; None: not given. Raises UsageError."""
     chosen, name = choose_mode(mode, model)
-    device, attention, kv_dtype, block_size = where
-    policy, scale, runs, render, allow_network = how
-    checkpoint, events, metrics = files
     return ReplayOptions(
         mode=chosen,
         model=name,
-        device=device,
-        attention=attention,
-        kv_dtype=kv_dtype,
+        device=device or "auto",
+        attention=attention or "auto",
+        kv_dtype=kv_dtype or "model",
         block_size=DEFAULT_BLOCK_SIZE if block_size is None else block_size,
         policy=None if policy is None else parse_policy(policy),
         scale=parse_scale(scale),
         runs=runs,
         render=parse_render(render),
         allow_network=allow_network,
-        checkpoint=checkpoint,
+        checkpoint=checkpoint_path(json) if json else None,
         events=events,
         metrics=metrics,
     )
 
 
-def server_options(engine: str, block_size: int | None, render: str, scale: str, flags: str = "") -> ServerOptions:
-    """From the command line. Raises UsageError."""
+def server_options(
+    engine: str | None, block_size: int | None, render: str, scale: str, flags: str | None
+) -> ServerOptions:
+    """From the command line; None: not given. Raises UsageError."""
     factor = parse_scale(scale)
     if factor is None:
         raise UsageError("--scale auto: a server's context is not known; give a factor")
-    return ServerOptions(engine, block_size, parse_render(render), factor, flags)
+    return ServerOptions(engine or AUTO, block_size, parse_render(render), factor, flags or "")
 
 
-def client(url: str, model: str | None, seconds: float) -> ServerClient:
+def client(url: str, model: str | None, timeout: float | None) -> ServerClient:
     """The key of a server that wants one is read from HITLEDGER_API_KEY. Raises UsageError."""
+    seconds = SERVER_SECONDS if timeout is None else timeout
     return ServerClient(url, model, os.environ.get("HITLEDGER_API_KEY"), seconds)
-
-
-def replay_here(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None) -> Measurement:
-    """On the engine of this package. Raises ReplayError."""
-    return replay_calls(calls, options, progress)
 
 
 def replay_there(

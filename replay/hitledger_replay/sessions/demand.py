@@ -1,5 +1,6 @@
 """A first pass over the plan: how much room it needs, before anything is computed."""
 
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.errors import ReplayError
 from hitledger_replay.sessions.expected import ExpectedReads
 from hitledger_replay.sessions.memory import Demand
@@ -28,8 +29,8 @@ def survey(plan: ReplayPlan, block_size: int, lifetime: float | None) -> Demand:
         raise ReplayError(
             "no call can be replayed: the logs hold usage only, every call was refused, or --scale leaves no token"
         )
-    longest_blocks = -(-longest // block_size)
-    return Demand(1 + blocks + 1, 1 + 2 * longest_blocks + 1, longest_call, longest, count)
+    twin_blocks = 1 + 2 * blocks_for(longest, block_size) + 1
+    return Demand(1 + blocks + 1, twin_blocks, longest_call, longest, count)
 
 
 def require_context(demand: Demand, max_tokens: int, model: str) -> None:

@@ -7,6 +7,7 @@ below the minimum leave nothing. No hashes, no block ids, no queue: nothing is s
 
 from dataclasses import dataclass, field
 
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.sessions.plan import PlannedCall
 
 
@@ -18,7 +19,7 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Tokens; `left` is what the call leaves readable in whole blocks, `new_blocks` what it had to store."""
+    """`left_tokens` are what the call leaves readable, in whole blocks; `new_blocks` are those it had to store."""
 
     cached_tokens: int
     left_tokens: int
@@ -41,7 +42,7 @@ class ExpectedReads:
         cached = self._cached(root, call)
         stores = len(call.prompt) >= call.minimum
         left = self._store(root, tokens, call.at, stores)
-        return Expectation(cached * self._size, left * self._size, -(-len(tokens) // self._size) - cached)
+        return Expectation(cached * self._size, left * self._size, blocks_for(len(tokens), self._size) - cached)
 
     def _cached(self, root: _Node, call: PlannedCall) -> int:
         node, blocks = root, 0

@@ -105,7 +105,7 @@ def _sums(found: Measurement) -> Iterator[str]:
             f"{fit.per_pair_ms:.3g} (n^2-p^2) ms + load; fitted to {fit.samples} prompts on this device, "
             f"worst error {fit.worst_relative_error:.0%}"
         )
-    if found.policy is None and found.mode != "server":
+    if found.policy is None and found.mode != SERVER_MODE:
         yield (
             "Breaks of lifetime, model, account, key or marks cost an engine nothing; "
             "--policy shows what a provider loses."

@@ -16,11 +16,10 @@ from hitledger_replay.cache import PagedCache
 from hitledger_replay.engine.request import FirstToken, Request, RequestResult
 from hitledger_replay.engine.salting import salted
 from hitledger_replay.sessions.expected import Expectation, ExpectedReads
+from hitledger_replay.sessions.ideal import IdealReads
 from hitledger_replay.sessions.lifetimes import Lifetimes
-from hitledger_replay.sessions.plan import PlannedCall, SkippedCall
-from hitledger_replay.sessions.ttft import TtftModel
-
-MILLI = 1000.0
+from hitledger_replay.sessions.plan import PlannedCall
+from hitledger_replay.sessions.ttft import MILLI, TtftModel, milliseconds
 
 
 class SessionEngine(Protocol):
@@ -54,15 +53,15 @@ class SessionReplay:
         self._lifetimes = Lifetimes(engine.cache, lifetime) if lifetime is not None else None
         self._token_bytes = token_bytes
         self._ttft = ttft
-        self._left: dict[str, int] = {}
+        self._ideal = IdealReads(self._size)
 
     def run(
-        self, plan: Iterable[PlannedCall | SkippedCall], known: Callable[[str], CallMeasurement | None]
+        self, plan: Iterable[PlannedCall | UnreplayedCall], known: Callable[[str], CallMeasurement | None]
     ) -> Iterator[CallMeasurement | UnreplayedCall]:
         """Calls whose measurement is `known` from an earlier, stopped run are computed again but not timed again."""
         for call in plan:
-            if isinstance(call, SkippedCall):
-                yield UnreplayedCall(call.id, call.session, call.reason)
+            if isinstance(call, UnreplayedCall):
+                yield call
             elif not call.prompt:
                 yield UnreplayedCall(
                     call.id,
@@ -76,9 +75,8 @@ class SessionReplay:
         expectation = self._expected.next(call)
         result = self._run_in_time(call)
         self._note_peak(call)
-        measured, cap = result.num_cached_tokens, (len(call.prompt) - 1) // self._size * self._size
-        ideal = max(measured, min(self._left.get(call.predecessor or "", 0), cap))
-        self._left[call.id] = expectation.left_tokens
+        ideal = self._ideal.of(call, result.num_cached_tokens)
+        self._ideal.leave(call, expectation.left_tokens)
         if known is not None:
             return known
         row = self._measurement(call, result, expectation, ideal)
@@ -114,8 +112,6 @@ class SessionReplay:
         self, call: PlannedCall, result: RequestResult, expectation: Expectation, ideal: int
     ) -> CallMeasurement:
         measured = result.num_cached_tokens
-        predicted = self._ttft.predict(len(call.prompt), measured) if self._ttft else None
-        unbroken = self._ttft.predict(len(call.prompt), ideal) if self._ttft and ideal > measured else None
         return CallMeasurement(
             id=call.id,
             session=call.session,
@@ -135,9 +131,13 @@ class SessionReplay:
             provenance=call.rendering.value,
             certainty=call.certainty,
             note=call.note,
-            predicted_ttft_ms=_milli(predicted),
-            predicted_ttft_without_break_ms=_milli(unbroken),
+            predicted_ttft_ms=self._predicted(call, measured),
+            predicted_ttft_without_break_ms=self._predicted(call, ideal) if ideal > measured else None,
         )
+
+    def _predicted(self, call: PlannedCall, num_cached: int) -> float | None:
+        """Milliseconds by the fitted model, None without one."""
+        return milliseconds(self._ttft.predict(len(call.prompt), num_cached)) if self._ttft else None
 
     def _with_times(
         self, row: CallMeasurement, call: PlannedCall, result: RequestResult, ideal: int
@@ -147,14 +147,14 @@ class SessionReplay:
         predicted = row.predicted_ttft_ms
         return replace(
             row,
-            ttft_ms=_milli(spent.ttft),
+            ttft_ms=milliseconds(spent.ttft),
             predicted_ttft_ms=None if predicted is None else round(predicted + spent.load * MILLI, 3),
-            ttft_without_break_ms=None if without is None else _milli(without.ttft),
+            ttft_without_break_ms=None if without is None else milliseconds(without.ttft),
             timing=CallTiming(
-                lookup_ms=round(spent.lookup * MILLI, 3),
-                load_ms=round(spent.load * MILLI, 3),
-                compute_ms=round(spent.compute * MILLI, 3),
-                sample_ms=round(spent.sample * MILLI, 3),
+                lookup_ms=milliseconds(spent.lookup),
+                load_ms=milliseconds(spent.load),
+                compute_ms=milliseconds(spent.compute),
+                sample_ms=milliseconds(spent.sample),
                 spread_ms=0.0,
                 runs=1,
             ),
@@ -166,7 +166,3 @@ class SessionReplay:
         assert result.num_cached_tokens == ideal, "the prefix that was just computed is found"
         twin.cache.clear()
         return result.first_token
-
-
-def _milli(seconds: float | None) -> float | None:
-    return None if seconds is None else round(seconds * MILLI, 3)

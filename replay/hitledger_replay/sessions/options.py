@@ -46,6 +46,11 @@ class ReplayOptions:
             raise UsageError(f"--runs {self.runs}: give at least 1")
 
     @property
+    def lifetime(self) -> float | None:
+        """Seconds after which an unused entry is gone; None: never."""
+        return None if self.policy is None else float(self.policy.seconds)
+
+    @property
     def num_runs(self) -> int:
         """Passes over all calls."""
         if self.mode is Mode.PLAN:

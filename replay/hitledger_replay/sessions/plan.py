@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hitledger.chains import linked
+from hitledger.measurement import UnreplayedCall
 from hitledger.policies.rules import shipped
 from hitledger.time_order import in_time_order
 from hitledger.types import Call, Certainty, Evidence
@@ -18,7 +19,10 @@ BATCH = 32
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """`at` is seconds since the first call, on the log's clock. `predecessor` is the call whose messages it continues."""
+    """`at` is seconds since the first call, on the log's clock. `predecessor` is the call whose messages it continues.
+
+    Calls of different `partition` share nothing; a prompt of fewer tokens than `minimum` leaves nothing.
+    """
 
     id: str
     session: str
@@ -33,15 +37,6 @@ class PlannedCall:
     note: str
     partition: str = ""
     minimum: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SkippedCall:
-    """A call that cannot be replayed, and why."""
-
-    id: str
-    session: str
-    reason: str
 
 
 class ReplayPlan:
@@ -69,7 +64,7 @@ class ReplayPlan:
     def __len__(self) -> int:
         return len(self.calls)
 
-    def __iter__(self) -> Iterator[PlannedCall | SkippedCall]:
+    def __iter__(self) -> Iterator[PlannedCall | UnreplayedCall]:
         first = min((call.started_at for call in self.calls if call.started_at), default=None)
         at = 0.0
         for start in range(0, len(self._order), BATCH):
@@ -84,7 +79,7 @@ class ReplayPlan:
                 if index in rendered:
                     yield self._planned(index, rendered.pop(index), at)
                 else:
-                    yield SkippedCall(call.id, call.session, _reason_to_skip(call))
+                    yield UnreplayedCall(call.id, call.session, _reason_to_skip(call))
 
     def _planned(self, index: int, rendered: RenderedPrompt, at: float) -> PlannedCall:
         call, usage, policy = self.calls[index], self.calls[index].usage, self._policy

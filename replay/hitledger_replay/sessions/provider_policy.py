@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from hitledger.errors import UsageError
 from hitledger.expect import key_of, rule_of
+from hitledger.lifetimes import seconds_of
 from hitledger.policies.rules import Rules, shipped
 from hitledger.types import Call
-
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,10 @@ class ProviderPolicy:
 def parse_policy(name: str) -> ProviderPolicy:
     """`PROVIDER-LIFETIME`, like anthropic-5m, anthropic-1h, openai-10m. Raises UsageError."""
     provider, separator, lifetime = name.rpartition("-")
-    number, unit = lifetime[:-1], lifetime[-1:]
-    if not separator or not provider or unit not in UNITS or not number.isdigit() or int(number) == 0:
+    seconds = seconds_of(lifetime)
+    if not separator or not provider or not seconds:
         raise UsageError(f"--policy {name}: give PROVIDER-LIFETIME, such as anthropic-5m, anthropic-1h or openai-10m")
     known = sorted({rule.provider for rule in shipped().all})
     if provider not in known:
         raise UsageError(f"--policy {name}: no rules of {provider!r}; known: {', '.join(known)}")
-    return ProviderPolicy(name, int(number) * UNITS[unit])
+    return ProviderPolicy(name, seconds)

@@ -1,6 +1,6 @@
 """`hitledger replay LOGS`: calls -> plan -> engine -> measurement."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,8 +8,10 @@ from functools import partial
 import torch
 
 from hitledger.measurement import MEASUREMENT_VERSION, CallMeasurement, Measurement, UnreplayedCall
+from hitledger.stages import Progress
 from hitledger.types import Call
 from hitledger_replay.cache import OnEvent
+from hitledger_replay.dtypes import KV_DTYPES
 from hitledger_replay.engine.attention.choose import choose_backend, choose_device
 from hitledger_replay.engine.engine import Engine, EngineOptions
 from hitledger_replay.engine.probe import layer_shapes
@@ -30,8 +32,6 @@ from hitledger_replay.sessions.render import PromptRenderer, Target
 from hitledger_replay.sessions.runs import combined
 from hitledger_replay.sessions.ttft import COEFFICIENTS, TtftModel, TtftSample, fit
 
-Progress = Callable[[int, int], None]  # calls done, calls in all
-
 ENGINE = "hitledger"
 PLAN_NOTE = "no tensors: reuse is that of the block pool, times are predicted"
 CALIBRATION_TOKENS = 1 << 15
@@ -51,10 +51,6 @@ class _Setting:
     demand: Demand
     samples: tuple[TtftSample, ...]
     ttft: TtftModel | None
-
-    @property
-    def lifetime(self) -> float | None:
-        return float(self.options.policy.seconds) if self.options.policy else None
 
 
 def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progress | None = None) -> Measurement:
@@ -79,11 +75,10 @@ def replay_calls(calls: Sequence[Call], options: ReplayOptions, progress: Progre
 def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel) -> _Setting:
     """Everything that can fail for want of room or context fails here, before anything is computed."""
     target = Target(loaded.tokenizer, loaded.vocabulary_size, loaded.chat_template, loaded.special_tokens)
-    lifetime = float(options.policy.seconds) if options.policy else None
 
     def planned(scale: float) -> tuple[ReplayPlan, Demand]:
         plan = ReplayPlan(calls, PromptRenderer(target, options.render), loaded.vocabulary_size, options.policy, scale)
-        return plan, survey(plan, options.block_size, lifetime)
+        return plan, survey(plan, options.block_size, options.lifetime)
 
     plan, demand = planned(options.scale or 1.0)
     if options.scale is None and scale_to_fit(demand, loaded.max_tokens) < 1:
@@ -98,8 +93,8 @@ def _prepared(calls: Sequence[Call], options: ReplayOptions, loaded: LoadedModel
 
 def _token_bytes(loaded: LoadedModel, kv_dtype: str) -> int:
     elements = sum(shape.elements for shape in layer_shapes(loaded.model))
-    own = int(next(loaded.model.parameters()).element_size())
-    return elements * {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}.get(kv_dtype, own)
+    stored = KV_DTYPES.get(kv_dtype)
+    return elements * (stored.element_bytes if stored else int(next(loaded.model.parameters()).element_size()))
 
 
 def _calibration(loaded: LoadedModel, options: ReplayOptions, demand: Demand) -> tuple[TtftSample, ...]:
@@ -153,11 +148,11 @@ def _session_replay(setting: _Setting, on_event: OnEvent | None) -> SessionRepla
     engine: SessionEngine
     if options.mode is Mode.PLAN:
         engine = PlanEngine(setting.demand.num_blocks, options.block_size, loaded.identity, on_event)
-        return SessionReplay(engine, lifetime=setting.lifetime, ttft=setting.ttft)
+        return SessionReplay(engine, lifetime=options.lifetime, ttft=setting.ttft)
     engine = _engine(loaded, options, setting.demand.num_blocks, on_event)
     token_bytes = engine.store.block_bytes // options.block_size
     twin = _engine(loaded, options, setting.demand.twin_blocks, None)
-    return SessionReplay(engine, lifetime=setting.lifetime, token_bytes=token_bytes, ttft=setting.ttft, twin=twin)
+    return SessionReplay(engine, lifetime=options.lifetime, token_bytes=token_bytes, ttft=setting.ttft, twin=twin)
 
 
 def _measurement(

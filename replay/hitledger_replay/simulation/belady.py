@@ -10,11 +10,10 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from hitledger_replay.arrays import Ints
 from hitledger_replay.traces.trace import Trace
 
-Ints = npt.NDArray[np.int64]
 Run = tuple[int, int]
 
 

@@ -1,14 +1,13 @@
-"""`hitledger simulate`: options to a plan, traces to a report, a report to lines."""
+"""`hitledger simulate`: options to a plan, and traces to a report."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from hitledger.errors import UsageError
 from hitledger_replay.simulation.definitions import Definition, Window
 from hitledger_replay.simulation.plan import Plan, parse_block_sizes, parse_capacities, parse_policies
-from hitledger_replay.simulation.report import all_definitions, simulate_report
+from hitledger_replay.simulation.report import simulate_report
 from hitledger_replay.simulation.routing import Routing
-from hitledger_replay.simulation.table import table_lines
 from hitledger_replay.traces import read_traces
 
 Choice = TypeVar("Choice", Window, Routing)
@@ -16,22 +15,27 @@ Choice = TypeVar("Choice", Window, Routing)
 
 def run(
     traces: Sequence[str],
+    *,
     block_size: str,
-    capacities: tuple[str, str, str, str],
+    capacity_blocks: str,
+    capacity_tokens: str,
+    capacity_bytes: str,
+    model: str,
     policy: str,
-    counting: tuple[str, bool, float],
-    fleet: tuple[int, str, int, int],
+    window: str,
+    all_definitions: bool,
+    lifetime: float,
+    backends: int,
+    routing: str,
+    host_blocks: int,
+    disk_blocks: int,
 ) -> dict[str, Any]:
-    """`capacities` are (blocks, tokens, bytes, model); `counting` (window, all definitions, lifetime in seconds);
-    `fleet` (backends, routing, host blocks, disk blocks). Raises UsageError for options that make no sense.
-    """
-    window, everything, lifetime = counting
-    backends, routing, host_blocks, disk_blocks = fleet
+    """Simulate under the options of the command line, by their names. Raises UsageError for those that make no sense."""
     plan = Plan(
         policies=parse_policies(policy),
-        capacities=parse_capacities(*capacities),
+        capacities=parse_capacities(capacity_blocks, capacity_tokens, capacity_bytes, model),
         window=_choice(Window, window),
-        definitions=all_definitions() if everything else (Definition.BLOCK_TOKENS,),
+        definitions=tuple(Definition) if all_definitions else (Definition.BLOCK_TOKENS,),
         lifetime_seconds=lifetime,
         backends=backends,
         routing=_choice(Routing, routing),
@@ -39,11 +43,6 @@ def run(
         disk_blocks=disk_blocks,
     )
     return simulate_report(read_traces(traces, parse_block_sizes(block_size)), plan)
-
-
-def lines(report: dict[str, Any]) -> Iterator[str]:
-    """What is printed."""
-    return table_lines(report)
 
 
 def _choice(kind: type[Choice], name: str) -> Choice:

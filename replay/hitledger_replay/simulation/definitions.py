@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from hitledger_replay.arrays import Ints
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.traces.trace import Trace
-
-Ints = npt.NDArray[np.int64]
 
 
 class Definition(StrEnum):

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from hitledger_replay.arrays import Ints
 from hitledger_replay.traces.trace import Trace
 
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 MAX_CELLS = 1 << 25
 """Blocks times capacities of one pass (256 MiB); more capacities take more passes."""

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy.typing as npt
-from numpy import int64
+from hitledger_replay.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,4 +14,4 @@ class Outcome:
 
     policy: str
     capacity_blocks: int | None
-    hit_blocks: npt.NDArray[int64]
+    hit_blocks: Ints

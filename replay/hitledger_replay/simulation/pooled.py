@@ -5,8 +5,8 @@ larger than the pool keeps the blocks nearest the front.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from hitledger_replay.arrays import Ints
 from hitledger_replay.eviction import LFU, S3FIFO, SLRU, LeafLRU
 from hitledger_replay.eviction.protocol import EvictionPolicy
 from hitledger_replay.pool import BlockPool
@@ -17,7 +17,7 @@ PROTECTED_SHARE = 0.8
 """Part of the capacity that SLRU protects, as in its first description and in common caches."""
 
 
-def pooled_hit_blocks(trace: Trace, capacity: int, policy: EvictionPolicy | None = None) -> npt.NDArray[np.int64]:
+def pooled_hit_blocks(trace: Trace, capacity: int, policy: EvictionPolicy | None = None) -> Ints:
     """int64[R]: hits in a pool of `capacity` usable blocks under `policy` (default LRU)."""
     pool = BlockPool(capacity + 1, policy)
     keys, bounds = trace.keys.tolist(), trace.starts.tolist()

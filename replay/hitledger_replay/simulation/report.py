@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hitledger.errors import UsageError
+from hitledger_replay.arrays import Ints
 from hitledger_replay.misses import MissReason
 from hitledger_replay.simulation.definitions import Count, Definition, count_hits, hit_tokens, measured
 from hitledger_replay.simulation.held import Held, held_by, sums_of
@@ -20,7 +20,6 @@ from hitledger_replay.traces.trace import Trace
 ALL = "all"
 SUMMARISED = (Definition.BLOCK_TOKENS, Definition.BLOCKS)
 """Definitions whose quartiles over traces are always given: by tokens, and by blocks as in published tables."""
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,9 @@ def simulate_report(traces: Iterable[Trace], plan: Plan) -> dict[str, Any]:
         "backends": plan.backends,
         "routing": plan.routing if plan.backends > 1 else None,
         "evidence": "exact for the trace; sequential replay, every request done before the next is looked up",
-        "results": [row.to_json() for row in [*(_sums(asked) if several else []), *asked]],
+        "results": [row.to_json() for row in [*(map(_sum, _groups(asked)) if several else ()), *asked]],
         "summary": [_quartiles(group) for group in _groups(rows)] if several else [],
-        "memory": [held.to_json() for held in [*(sums_of(memory, ALL) if several else []), *memory]],
+        "memory": [held.to_json() for held in [*(sums_of(memory, ALL) if several else ()), *memory]],
     }
 
 
@@ -110,7 +109,7 @@ def _outcomes(trace: Trace, plan: Plan, stack: LRUStack) -> Iterator[tuple[Outco
         yield from ((outcome, {}) for outcome in simulate(trace, plan, stack))
 
 
-def _misses(trace: Trace, outcome: Outcome, ideal: Any, part: slice) -> dict[str, int]:
+def _misses(trace: Trace, outcome: Outcome, ideal: Ints, part: slice) -> dict[str, int]:
     """Why tokens were not found. Evicted (or expired, or on another backend): an unlimited single cache had them."""
     covered = np.minimum(trace.num_blocks * trace.block_size, trace.input_tokens)
     hit = hit_tokens(trace, outcome.hit_blocks)
@@ -124,10 +123,6 @@ def _misses(trace: Trace, outcome: Outcome, ideal: Any, part: slice) -> dict[str
 def _groups(rows: list[Row]) -> Iterator[list[Row]]:
     for key in dict.fromkeys(row.group for row in rows):
         yield [row for row in rows if row.group == key]
-
-
-def _sums(rows: list[Row]) -> list[Row]:
-    return [_sum(group) for group in _groups(rows)]
 
 
 def _sum(group: list[Row]) -> Row:
@@ -161,8 +156,3 @@ def _quartiles(group: list[Row]) -> dict[str, Any]:
         "max": float(rates.max()),
         "mean": float(rates.mean()),
     }
-
-
-def all_definitions() -> tuple[Definition, ...]:
-    """The six, in their order."""
-    return tuple(Definition)

@@ -3,13 +3,12 @@
 from enum import StrEnum
 
 import numpy as np
-import numpy.typing as npt
 
 from hitledger.errors import UsageError
+from hitledger_replay.arrays import Ints
 from hitledger_replay.traces.sessions import sessions
 from hitledger_replay.traces.trace import Trace
 
-Ints = npt.NDArray[np.int64]
 MATCH_SHARE = 0.1
 """Default of Ray Serve's prefix-aware router (`match_rate_threshold`)."""
 MAX_CELLS = 1 << 31

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from hitledger_replay.arrays import Ints
 from hitledger_replay.simulation.belady import Belady
 from hitledger_replay.simulation.fifo import fifo_hit_blocks
 from hitledger_replay.simulation.lifetime import lifetime_hit_blocks
@@ -14,8 +14,6 @@ from hitledger_replay.simulation.plan import Plan, Policy
 from hitledger_replay.simulation.routing import assign, by_backend
 from hitledger_replay.simulation.stack import LRUStack
 from hitledger_replay.traces.trace import Trace
-
-Ints = npt.NDArray[np.int64]
 
 
 def simulate(trace: Trace, plan: Plan, stack: LRUStack | None = None) -> Iterator[Outcome]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from hitledger_replay.blockhash import CacheIdentity, root_hash
+from hitledger_replay.blocks import blocks_for
 from hitledger_replay.cache import PagedCache
 from hitledger_replay.sequence import Sequence
 
@@ -34,7 +35,7 @@ def beam_search(prompt_tokens: int, parents: Steps[Steps[int]], block_size: int 
     At the first step all beams continue the prompt. A beam nobody continues is freed.
     """
     width = max(len(step) for step in parents)
-    worst = (width + 1) * 2 * -(-(prompt_tokens + len(parents)) // block_size) + 2
+    worst = (width + 1) * 2 * blocks_for(prompt_tokens + len(parents), block_size) + 2
     cache = PagedCache(worst, block_size)
     prompt = Sequence("prompt", range(prompt_tokens), root=root_hash(CacheIdentity("sampling")), block_size=block_size)
     cache.admit(prompt)

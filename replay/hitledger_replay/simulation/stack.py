@@ -16,10 +16,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from hitledger_replay.arrays import Ints
 from hitledger_replay.simulation.fenwick import SuffixSums
 from hitledger_replay.traces.trace import Trace
-
-Ints = npt.NDArray[np.int64]
 
 
 class LRUStack:

@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from hitledger.errors import UsageError
+from hitledger_replay.arrays import Ints
 from hitledger_replay.moves import Tier
 from hitledger_replay.pool import BlockPool
 from hitledger_replay.simulation.outcome import Outcome
 from hitledger_replay.simulation.plan import Plan, Policy
 from hitledger_replay.tiers import TierStack
 from hitledger_replay.traces.trace import Trace
-
-Ints = npt.NDArray[np.int64]
 
 
 def simulate_tiers(trace: Trace, plan: Plan) -> Iterator[tuple[Outcome, dict[Tier, Ints]]]:

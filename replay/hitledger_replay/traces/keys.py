@@ -7,9 +7,9 @@ occurs behind two different blocks, reuse must be decided on the path, so such i
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from hitledger_replay.arrays import Ints
+
 NONE = -1
 
 

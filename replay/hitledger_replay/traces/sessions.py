@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from hitledger_replay.traces.trace import UNNAMED, Ints, Trace
+from hitledger_replay.arrays import Ints
+from hitledger_replay.traces.trace import UNNAMED, Trace
 
 
 def sessions(trace: Trace) -> Ints:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from hitledger.errors import UsageError
 from hitledger.onscreen import escaped
+from hitledger_replay.arrays import Ints
 from hitledger_replay.errors import TraceError
 from hitledger_replay.traces.keys import chained_keys
 
@@ -16,8 +17,7 @@ MAX_TOKENS = 1 << 40
 MAX_TEXT = 200
 """Characters of a trace that a name or a message shows."""
 UNNAMED = -1
-Keys = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int64]
+Keys = Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class TraceBuilder:
         self.name = escaped(name[:MAX_TEXT])  # it may be long and steer a terminal
         self.file, self.place = file, place
         self.block_size = check_block_size(block_size, file)
-        self._ids: list[npt.NDArray[np.int64]] = []
+        self._ids: list[Ints] = []
         self._rows: list[int | str] = []
         self._tokens: list[int] = []
         self._outputs: list[int] = []
@@ -121,13 +121,9 @@ class TraceBuilder:
     def add(self, row: int | str, ids: Any, lengths: tuple[Any, Any], time: Any, session: int = UNNAMED) -> None:
         """Add one request of (input, output) tokens. Raises TraceError for lengths, ids and times that cannot be."""
         input_tokens, output_tokens = lengths
-        if isinstance(input_tokens, bool) or not isinstance(input_tokens, int) or not 0 < input_tokens <= MAX_TOKENS:
+        if type(input_tokens) is not int or not 0 < input_tokens <= MAX_TOKENS:
             raise self.fail(row, f"input length {input_tokens!r} is not a positive number of tokens")
-        if (
-            isinstance(output_tokens, bool)
-            or not isinstance(output_tokens, int)
-            or not 0 <= output_tokens <= MAX_TOKENS
-        ):
+        if type(output_tokens) is not int or not 0 <= output_tokens <= MAX_TOKENS:
             raise self.fail(row, f"output length {output_tokens!r} is not a number of tokens")
         blocks = self._block_ids(row, ids)
         full, rest = divmod(input_tokens, self.block_size)
@@ -166,7 +162,7 @@ class TraceBuilder:
         times = np.array(self._times)
         return Trace(self.name, self.block_size, keys, starts, tokens, outputs, sessions, times, warm_tokens)
 
-    def _block_ids(self, row: int | str, ids: Any) -> npt.NDArray[np.int64]:
+    def _block_ids(self, row: int | str, ids: Any) -> Ints:
         if not isinstance(ids, list):
             raise self.fail(row, f"the block ids are a {type(ids).__name__}, not a list")
         if not ids:
@@ -184,6 +180,6 @@ class TraceBuilder:
 
 def check_block_size(block_size: Any, file: str) -> int:
     """A block size a trace may have. Raises TraceError."""
-    if isinstance(block_size, bool) or not isinstance(block_size, int) or not 0 < block_size <= 1 << 20:
+    if type(block_size) is not int or not 0 < block_size <= 1 << 20:
         raise TraceError(f"{file}: block size {block_size!r} is not a number of tokens from 1 to {1 << 20}")
     return block_size

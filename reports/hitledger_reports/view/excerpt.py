@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from hitledger.prefix import common_characters
 from hitledger_reports.shown import EXCERPT, shown
 
 
@@ -33,19 +34,12 @@ def excerpt(before: str | None, after: str | None, show_secrets: bool = False) -
     if left is None or right is None:
         sides = [None if text is None else Side("", text, "") for text in (left, right)]
         return Excerpt(sides[0], sides[1], "")
-    head = _shared(left, right)
+    head = common_characters(left, right)
     most = min(len(left), len(right)) - head
-    tail = min(_shared(left[::-1], right[::-1]), most)
+    tail = min(common_characters(left[::-1], right[::-1]), most)
     remark = "The difference lies in a redacted part." if left == right else ""
     return Excerpt(_side(left, head, tail), _side(right, head, tail), remark)
 
 
 def _side(text: str, head: int, tail: int) -> Side:
     return Side(text[:head], text[head : len(text) - tail], text[len(text) - tail :])
-
-
-def _shared(left: str, right: str) -> int:
-    """Number of leading characters that are equal."""
-    return next(
-        (n for n, (one, two) in enumerate(zip(left, right, strict=False)) if one != two), min(len(left), len(right))
-    )

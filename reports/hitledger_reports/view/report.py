@@ -1,11 +1,10 @@
 """Everything the page shows, in the order it shows it, and a note wherever it shows less than the audit holds."""
 
-from collections.abc import Callable
-
 from msgspec import Struct
 
 from hitledger.measurement import Measurement
 from hitledger.results import Audit, CallResult, SessionResult
+from hitledger.stages import Progress
 from hitledger_reports import figures
 from hitledger_reports.view import tables
 from hitledger_reports.view.break_pages import BreakPage, break_page
@@ -22,8 +21,6 @@ BREAK_PAGES = 60
 SESSION_PAGES = 40
 DETAILED_CALLS = 2_500  # strips in the whole file
 TABLE_ROWS = 400
-
-Progress = Callable[[int, int], None]  # pages done, pages in all
 
 
 class TableView(Struct, frozen=True):
@@ -74,15 +71,16 @@ def report(
     ordered = by_loss(audit)
     calls = _by_session(audit)
     paged = _paged(ordered, calls)
-    number_of_pages = len(paged) + min(len(audit.breaks), BREAK_PAGES)
+    paged_breaks = min(len(audit.breaks), BREAK_PAGES)
+    number_of_pages = len(paged) + paged_breaks
     step = progress or (lambda done, pages: None)
     session_pages: list[SessionPage] = []
     for session in paged:
         session_pages.append(session_page(session, calls[session.id], known))
         step(len(session_pages), number_of_pages)
     break_pages: list[BreakPage] = []
-    for number in range(1, min(len(audit.breaks), BREAK_PAGES) + 1):
-        break_pages.append(break_page(number, audit, by_id, known, min(len(audit.breaks), BREAK_PAGES), show_secrets))
+    for number in range(1, paged_breaks + 1):
+        break_pages.append(break_page(number, audit, by_id, known, paged_breaks, show_secrets))
         step(len(paged) + number, number_of_pages)
     rows = session_rows(audit, TABLE_ROWS)
     return Report(

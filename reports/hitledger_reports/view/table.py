@@ -1,9 +1,10 @@
 """A table as values with units: what CSV and Parquet write as it is, and what every other report writes out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from hitledger.types import Certainty
 from hitledger_reports import figures
 
 Value = str | int | float | Decimal | datetime | None
+Row = TypeVar("Row")
 
 
 class Unit(StrEnum):
@@ -58,6 +60,15 @@ class Table(Struct, frozen=True):
     def headings(self) -> tuple[Column, ...]:
         """The columns that people see."""
         return tuple(column for column in self.columns if column.title)
+
+
+Field = tuple[Column, Callable[[Row], Value]]  # a column, and its value for a row
+
+
+def table_of(name: str, title: str, fields: Sequence[Field[Row]], rows: Iterable[Row]) -> Table:
+    """A table with these columns, and a row of values for each of `rows`."""
+    columns, values = tuple(column for column, _ in fields), [value for _, value in fields]
+    return Table(name, title, columns, tuple(tuple([value(row) for value in values]) for row in rows))
 
 
 def write(value: Value, unit: Unit, certainty: Certainty = Certainty.EXACT) -> str:

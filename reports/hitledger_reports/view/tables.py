@@ -1,12 +1,12 @@
-"""Every table of an audit, row for row."""
+"""Every table of an audit, row for row: each column with its value beside it."""
 
-from hitledger.results import Audit, Break, CallResult
-from hitledger_reports.shown import EXCERPT, PATH, PROSE, shown
+from hitledger.results import Audit, Break, CallResult, FileIngest, Finding, PriceUsed, RuleUsed
+from hitledger_reports.shown import EXCERPT, NAME, PATH, PROSE, shown
 from hitledger_reports.view.breaks import place
 from hitledger_reports.view.by import By
 from hitledger_reports.view.group_tables import group_table
 from hitledger_reports.view.segment_table import segments
-from hitledger_reports.view.table import Column, Table, Unit, Value
+from hitledger_reports.view.table import Column, Field, Table, Unit, table_of
 
 
 def every_table(audit: Audit, show_secrets: bool = False) -> tuple[Table, ...]:
@@ -26,172 +26,106 @@ def every_table(audit: Audit, show_secrets: bool = False) -> tuple[Table, ...]:
 
 def breaks(audit: Audit, show_secrets: bool = False) -> Table:
     """Breaks, worst first."""
-    columns = (
-        Column("cause", "Cause"),
-        Column("cost_usd", "Lost money", Unit.USD, sure="certainty"),
-        Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"),
-        Column("lost_tokens", "", Unit.TOKENS, sure="certainty"),
-        Column("readable_before", "", Unit.TOKENS, sure="certainty"),
-        Column("certainty", ""),
-        Column("confidence", ""),
-        Column("place", "Place"),
-        Column("path", ""),
-        Column("char_offset", "", Unit.COUNT),
-        Column("token_offset", "", Unit.TOKENS),
-        Column("before", ""),
-        Column("after", ""),
-        Column("provider_reason", ""),
-        Column("fix", "Fix"),
-        Column("session", "Session"),
-        Column("index_in_session", "Call", Unit.COUNT),
-        Column("call", ""),
-        Column("agent", ""),
-        Column("index", "", Unit.COUNT),
-    )
-    return Table("breaks", "Breaks", columns, tuple(_break(found, show_secrets) for found in audit.breaks))
 
+    def excerpt(text: str | None) -> str | None:
+        return None if text is None else shown(text, EXCERPT, show_secrets)
 
-def _break(found: Break, show_secrets: bool) -> tuple[Value, ...]:
-    return (
-        shown(found.cause),
-        found.cost,
-        found.rebilled_tokens,
-        found.lost_tokens,
-        found.readable_before,
-        found.certainty.value,
-        shown(found.confidence),
-        place(found.path),
-        shown(found.path, PATH),
-        found.char_offset,
-        found.token_offset,
-        None if found.before is None else shown(found.before, EXCERPT, show_secrets),
-        None if found.after is None else shown(found.after, EXCERPT, show_secrets),
-        None if found.provider_reason is None else shown(found.provider_reason, PATH),
-        shown(found.fix, PROSE),
-        shown(found.session),
-        found.index_in_session,
-        shown(found.call),
-        shown(found.agent),
-        found.index,
+    fields: tuple[Field[Break], ...] = (
+        (Column("cause", "Cause"), lambda found: shown(found.cause)),
+        (Column("cost_usd", "Lost money", Unit.USD, sure="certainty"), lambda found: found.cost),
+        (Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"), lambda found: found.rebilled_tokens),
+        (Column("lost_tokens", "", Unit.TOKENS, sure="certainty"), lambda found: found.lost_tokens),
+        (Column("readable_before", "", Unit.TOKENS, sure="certainty"), lambda found: found.readable_before),
+        (Column("certainty", ""), lambda found: found.certainty.value),
+        (Column("confidence", ""), lambda found: shown(found.confidence)),
+        (Column("place", "Place"), lambda found: place(found.path)),
+        (Column("path", ""), lambda found: shown(found.path, PATH)),
+        (Column("char_offset", "", Unit.COUNT), lambda found: found.char_offset),
+        (Column("token_offset", "", Unit.TOKENS), lambda found: found.token_offset),
+        (Column("before", ""), lambda found: excerpt(found.before)),
+        (Column("after", ""), lambda found: excerpt(found.after)),
+        (Column("provider_reason", ""), lambda found: _shown(found.provider_reason, PATH)),
+        (Column("fix", "Fix"), lambda found: shown(found.fix, PROSE)),
+        (Column("session", "Session"), lambda found: shown(found.session)),
+        (Column("index_in_session", "Call", Unit.COUNT), lambda found: found.index_in_session),
+        (Column("call", ""), lambda found: shown(found.call)),
+        (Column("agent", ""), lambda found: shown(found.agent)),
+        (Column("index", "", Unit.COUNT), lambda found: found.index),
     )
+    return table_of("breaks", "Breaks", fields, audit.breaks)
 
 
 def findings(audit: Audit) -> Table:
     """Problems that are no breaks."""
-    columns = (
-        Column("call", ""),
-        Column("index", "Call", Unit.COUNT),
-        Column("cause", "Cause"),
-        Column("confidence", "Confidence"),
-        Column("place", "Place"),
-        Column("path", ""),
-        Column("note", "What was seen"),
-        Column("fix", "Fix"),
+    fields: tuple[Field[Finding], ...] = (
+        (Column("call", ""), lambda found: shown(found.call)),
+        (Column("index", "Call", Unit.COUNT), lambda found: found.index),
+        (Column("cause", "Cause"), lambda found: shown(found.cause)),
+        (Column("confidence", "Confidence"), lambda found: shown(found.confidence)),
+        (Column("place", "Place"), lambda found: place(found.path)),
+        (Column("path", ""), lambda found: shown(found.path, PATH)),
+        (Column("note", "What was seen"), lambda found: shown(found.note, PROSE)),
+        (Column("fix", "Fix"), lambda found: shown(found.fix, PROSE)),
     )
-    rows = tuple(
-        (
-            shown(found.call),
-            found.index,
-            shown(found.cause),
-            shown(found.confidence),
-            place(found.path),
-            shown(found.path, PATH),
-            shown(found.note, PROSE),
-            shown(found.fix, PROSE),
-        )
-        for found in audit.findings
-    )
-    return Table("findings", "Findings that are no breaks", columns, rows)
+    return table_of("findings", "Findings that are no breaks", fields, audit.findings)
 
 
 def calls(audit: Audit) -> Table:
     """Every call with its columns; for machines."""
-    columns = (
-        Column("id", "Call"),
-        Column("session", "Session"),
-        Column("agent", "Agent"),
-        Column("project", "Project"),
-        Column("file", "File"),
-        Column("row", "Row", Unit.COUNT),
-        Column("index", "Index", Unit.COUNT),
-        Column("index_in_session", "In session", Unit.COUNT),
-        Column("compared_with", "Compared with"),
-        Column("started_at", "Started (UTC)", Unit.TIME),
-        Column("gap_seconds", "Gap", Unit.SECONDS),
-        Column("provider", "Provider"),
-        Column("model", "Model"),
-        Column("evidence", "Evidence"),
-        Column("status", "Status", Unit.COUNT),
-        Column("ttl", "Lifetime"),
-        Column("input_tokens", "Input", Unit.TOKENS),
-        Column("uncached_input_tokens", "Uncached", Unit.TOKENS),
-        Column("cache_read_tokens", "Read", Unit.TOKENS),
-        Column("cache_write_tokens", "Written", Unit.TOKENS),
-        Column("output_tokens", "Output", Unit.TOKENS),
-        Column("ideal_cache_read_tokens", "Ideal read", Unit.TOKENS),
-        Column("expected_cache_read_tokens", "Expected read", Unit.TOKENS),
-        Column("cost_usd", "Paid", Unit.USD),
-        Column("cost_source", "Cost from"),
-        Column("certainties", "Not exact"),
+    fields: tuple[Field[CallResult], ...] = (
+        (Column("id", "Call"), lambda call: shown(call.id)),
+        (Column("session", "Session"), lambda call: shown(call.session)),
+        (Column("agent", "Agent"), lambda call: shown(call.agent)),
+        (Column("project", "Project"), lambda call: shown(call.project)),
+        (Column("file", "File"), lambda call: shown(call.file, PATH)),
+        (Column("row", "Row", Unit.COUNT), lambda call: call.row),
+        (Column("index", "Index", Unit.COUNT), lambda call: call.index),
+        (Column("index_in_session", "In session", Unit.COUNT), lambda call: call.index_in_session),
+        (Column("compared_with", "Compared with"), lambda call: _shown(call.compared_with)),
+        (Column("started_at", "Started (UTC)", Unit.TIME), lambda call: call.started_at),
+        (Column("gap_seconds", "Gap", Unit.SECONDS), lambda call: call.gap_seconds),
+        (Column("provider", "Provider"), lambda call: shown(call.provider)),
+        (Column("model", "Model"), lambda call: shown(call.model)),
+        (Column("evidence", "Evidence"), lambda call: call.evidence.value),
+        (Column("status", "Status", Unit.COUNT), lambda call: call.status),
+        (Column("ttl", "Lifetime"), lambda call: _shown(call.ttl)),
+        (Column("input_tokens", "Input", Unit.TOKENS), lambda call: call.input_tokens),
+        (Column("uncached_input_tokens", "Uncached", Unit.TOKENS), lambda call: call.uncached_input_tokens),
+        (Column("cache_read_tokens", "Read", Unit.TOKENS), lambda call: call.cache_read_tokens),
+        (Column("cache_write_tokens", "Written", Unit.TOKENS), lambda call: call.cache_write_tokens),
+        (Column("output_tokens", "Output", Unit.TOKENS), lambda call: call.output_tokens),
+        (Column("ideal_cache_read_tokens", "Ideal read", Unit.TOKENS), lambda call: call.ideal_cache_read_tokens),
+        (
+            Column("expected_cache_read_tokens", "Expected read", Unit.TOKENS),
+            lambda call: call.expected_cache_read_tokens,
+        ),
+        (Column("cost_usd", "Paid", Unit.USD), lambda call: call.cost),
+        (Column("cost_source", "Cost from"), lambda call: _shown(call.cost_source)),
+        (
+            Column("certainties", "Not exact"),
+            lambda call: "; ".join(
+                f"{shown(name)} {certainty.value}" for name, certainty in sorted(call.certainty.items())
+            ),
+        ),
     )
-    return Table("calls", "Calls", columns, tuple(_call(call) for call in audit.calls))
-
-
-def _call(call: CallResult) -> tuple[Value, ...]:
-    return (
-        shown(call.id),
-        shown(call.session),
-        shown(call.agent),
-        shown(call.project),
-        shown(call.file, PATH),
-        call.row,
-        call.index,
-        call.index_in_session,
-        None if call.compared_with is None else shown(call.compared_with),
-        call.started_at,
-        call.gap_seconds,
-        shown(call.provider),
-        shown(call.model),
-        call.evidence.value,
-        call.status,
-        None if call.ttl is None else shown(call.ttl),
-        call.input_tokens,
-        call.uncached_input_tokens,
-        call.cache_read_tokens,
-        call.cache_write_tokens,
-        call.output_tokens,
-        call.ideal_cache_read_tokens,
-        call.expected_cache_read_tokens,
-        call.cost,
-        None if call.cost_source is None else shown(call.cost_source),
-        "; ".join(f"{shown(name)} {certainty.value}" for name, certainty in sorted(call.certainty.items())),
-    )
+    return table_of("calls", "Calls", fields, audit.calls)
 
 
 def ingest(audit: Audit) -> Table:
     """What became of each file's rows."""
-    columns = (
-        Column("file", "File"),
-        Column("format", "Format"),
-        Column("rows", "Rows", Unit.COUNT),
-        Column("calls", "Calls", Unit.COUNT),
-        Column("other_rows", "Other rows", Unit.COUNT),
-        Column("skipped", "Skipped", Unit.COUNT),
-        Column("notes", "Notes"),
-    )
-    rows = tuple(
+    fields: tuple[Field[FileIngest], ...] = (
+        (Column("file", "File"), lambda file: shown(file.file, PATH)),
+        (Column("format", "Format"), lambda file: shown(file.format)),
+        (Column("rows", "Rows", Unit.COUNT), lambda file: file.rows),
+        (Column("calls", "Calls", Unit.COUNT), lambda file: file.calls),
+        (Column("other_rows", "Other rows", Unit.COUNT), lambda file: sum(file.known.values())),
+        (Column("skipped", "Skipped", Unit.COUNT), lambda file: file.skipped),
         (
-            shown(file.file, PATH),
-            shown(file.format),
-            file.rows,
-            file.calls,
-            sum(file.known.values()),
-            file.skipped,
-            "; ".join(f"{shown(note)}: {number:,}" for note, number in sorted(file.notes.items())),
-        )
-        for file in audit.ingest.files
+            Column("notes", "Notes"),
+            lambda file: "; ".join(f"{shown(note)}: {number:,}" for note, number in sorted(file.notes.items())),
+        ),
     )
-    return Table("ingest", "What was read", columns, rows)
+    return table_of("ingest", "What was read", fields, audit.ingest.files)
 
 
 def skipped(audit: Audit) -> Table:
@@ -204,61 +138,41 @@ def skipped(audit: Audit) -> Table:
 
 def rules(audit: Audit) -> Table:
     """Provider rules that were applied."""
-    columns = (
-        Column("rule", "Rule"),
-        Column("provider", "Provider"),
-        Column("algorithm", "Algorithm"),
-        Column("valid_from", "Valid from"),
-        Column("checked", "Checked"),
-        Column("evidence", "Evidence"),
-        Column("calls", "Calls", Unit.COUNT),
-        Column("source", "Source"),
+    fields: tuple[Field[RuleUsed], ...] = (
+        (Column("rule", "Rule"), lambda rule: shown(rule.id)),
+        (Column("provider", "Provider"), lambda rule: shown(rule.provider)),
+        (Column("algorithm", "Algorithm"), lambda rule: shown(rule.algorithm)),
+        (Column("valid_from", "Valid from"), lambda rule: shown(rule.valid_from)),
+        (Column("checked", "Checked"), lambda rule: shown(rule.checked)),
+        (Column("evidence", "Evidence"), lambda rule: shown(rule.evidence)),
+        (Column("calls", "Calls", Unit.COUNT), lambda rule: rule.calls),
+        (Column("source", "Source"), lambda rule: shown(rule.source, PATH)),
     )
-    rows = tuple(
-        (
-            shown(rule.id),
-            shown(rule.provider),
-            shown(rule.algorithm),
-            shown(rule.valid_from),
-            shown(rule.checked),
-            shown(rule.evidence),
-            rule.calls,
-            shown(rule.source, PATH),
-        )
-        for rule in audit.rules
-    )
-    return Table("rules", "Provider rules used", columns, rows)
+    return table_of("rules", "Provider rules used", fields, audit.rules)
 
 
 def prices(audit: Audit) -> Table:
     """Prices that were applied, in USD per million tokens."""
-    columns = (
-        Column("model", "Model"),
-        Column("provider", "Provider"),
-        Column("tier", "Tier"),
-        Column("calls", "Calls", Unit.COUNT),
-        Column("input_usd", "Input", Unit.USD),
-        Column("cache_read_usd", "Read", Unit.USD),
-        Column("cache_writes_usd", "Write"),
-        Column("output_usd", "Output", Unit.USD),
-        Column("source", "Source"),
-        Column("error", "Problem"),
-    )
-    rows = tuple(
+    fields: tuple[Field[PriceUsed], ...] = (
+        (Column("model", "Model"), lambda price: shown(price.model)),
+        (Column("provider", "Provider"), lambda price: shown(price.provider)),
+        (Column("tier", "Tier"), lambda price: shown(price.tier)),
+        (Column("calls", "Calls", Unit.COUNT), lambda price: price.calls),
+        (Column("input_usd", "Input", Unit.USD), lambda price: price.input),
+        (Column("cache_read_usd", "Read", Unit.USD), lambda price: price.cache_read),
         (
-            shown(price.model),
-            shown(price.provider),
-            shown(price.tier),
-            price.calls,
-            price.input,
-            price.cache_read,
-            ", ".join(
+            Column("cache_writes_usd", "Write"),
+            lambda price: ", ".join(
                 f"{shown(ttl) or 'any'}: ${rate.normalize():f}" for ttl, rate in sorted(price.cache_writes.items())
             ),
-            price.output,
-            shown(price.source, PATH),
-            "" if price.error is None else shown(price.error, PATH),
-        )
-        for price in audit.prices
+        ),
+        (Column("output_usd", "Output", Unit.USD), lambda price: price.output),
+        (Column("source", "Source"), lambda price: shown(price.source, PATH)),
+        (Column("error", "Problem"), lambda price: shown(price.error or "", PATH)),
     )
-    return Table("prices", "Prices used (USD per million tokens)", columns, rows)
+    return table_of("prices", "Prices used (USD per million tokens)", fields, audit.prices)
+
+
+def _shown(text: str | None, limit: int = NAME) -> str | None:
+    """Unknown stays unknown."""
+    return None if text is None else shown(text, limit)

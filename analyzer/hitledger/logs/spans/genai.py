@@ -31,7 +31,6 @@ PARAMETERS = {
     "gen_ai.openai.request.response_format": "response_format",
     "gen_ai.request.tool_choice": "tool_choice",
 }
-DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 
 
 def wrote(span: Span) -> bool:

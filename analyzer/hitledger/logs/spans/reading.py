@@ -9,6 +9,7 @@ from hitledger.logs.captured.dialect import api_of_shape
 from hitledger.logs.captured.turns import opens_turn
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import FileLedger, Ingest
+from hitledger.logs.records import numbered
 from hitledger.logs.spans import genai, langfuse, mlflow, openinference, vercel
 from hitledger.logs.spans.containers import holds_spans, spans_of
 from hitledger.logs.spans.emitters import Emitters
@@ -100,13 +101,8 @@ def _dialect(span: Span) -> Dialect | None:
 
 
 def _calls(value: Value, ledger: FileLedger, state: State) -> Iterator[Call]:
-    found = list(spans_of(value.data))
-    first = ledger.rows + 1
-    ledger.count_rows(len(found))
-    for row, span in enumerate(found, start=first):
-        if value.cut and row == ledger.rows:
-            ledger.skip(row, "the file ends inside this span")
-        elif isinstance(span, str):
+    for row, span in numbered(list(spans_of(value.data)), value.cut, ledger, "span"):
+        if isinstance(span, str):
             ledger.skip(row, span)
         elif span.key in state.seen:
             ledger.known("same call" if state.tree.role(span.key) is Role.CALL else "same span")
