@@ -43,6 +43,14 @@ def test_another_version_of_the_file_is_refused() -> None:
         from_json(b'{"a": 1}', "x.json")
 
 
+def test_a_count_that_no_log_can_have_is_refused() -> None:
+    """It ended the tables of a report with a traceback."""
+    document = json.loads(to_json(audited(call(messages("a"), used=usage(10)))))
+    document["calls"][0]["input_tokens"] = 10**30
+    with pytest.raises(NothingToReadError, match=r"calls\[0\]\.input_tokens"):
+        from_json(json.dumps(document).encode(), "x.json")
+
+
 @pytest.mark.parametrize("amount", ["NaN", "sNaN", "Infinity", "-Infinity", "1e999999"])
 @pytest.mark.parametrize("field", ["cost", "computed_cost"])
 def test_what_is_no_amount_of_money_is_refused(field: str, amount: str) -> None:

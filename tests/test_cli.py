@@ -237,6 +237,29 @@ def test_standard_input(folder: Path) -> None:
     assert done.stdout.startswith("2 calls, 1 session; 2026-08-04 09:00")
 
 
+def test_a_report_on_standard_output_stands_there_alone(folder: Path) -> None:
+    done = process("audit", "ok.jsonl", "--json", "-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["calls"]) == 2
+    assert hitledger("audit", "ok.jsonl", "--json", "a.json").returncode == 0
+    assert done.stdout == (folder / "a.json").read_text()
+    assert process("audit", "ok.jsonl", "--markdown", "-").stdout.startswith("## Prompt cache: 2 calls")
+    assert not (folder / "-").exists()
+
+
+def test_of_many_files_those_with_skipped_rows_and_most_calls_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(14):
+        rows = [body(index) | {"session_id": f"s{number}"} for index in range(1 + (number == 12))]
+        write(tmp_path / f"{number:02}.jsonl", *rows, *([b"{"] if number == 13 else []))
+    shown = hitledger("audit", ".").stdout.partition("What was read")[2].splitlines()
+    names = [line.split()[0] for line in shown[2:14]]
+    assert [Path(name).name for name in names[:3]] == ["13.jsonl", "12.jsonl", "00.jsonl"]
+    assert "and 2 more rows" in shown[14]
+
+
 def test_standard_output_that_is_full(folder: Path) -> None:
     with open("/dev/full", "w") as full:
         done = process("audit", "ok.jsonl", stdout=full)

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Annotated
 
 import msgspec
 
@@ -12,6 +13,7 @@ from hitledger.types import Certainty, Evidence, Kind
 SCHEMA_VERSION = 1
 MONEY_FIELDS = ("cost", "cost_without_cache", "logged_cost", "computed_cost", "break_cost")
 MOST_USD = Decimal(10**12)
+Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]  # more is no figure of any log, and no column
 WARMED = "warmed"  # note of a call that read what only an unlogged call can have written
 
 
@@ -19,7 +21,7 @@ class SkippedRow(msgspec.Struct, frozen=True):
     """A row that could not be used."""
 
     file: str
-    row: int  # from 1
+    row: Whole  # from 1
     reason: str
 
 
@@ -28,11 +30,11 @@ class FileIngest(msgspec.Struct, frozen=True):
 
     file: str
     format: str
-    rows: int
-    calls: int
-    known: dict[str, int]
-    skipped: int
-    notes: dict[str, int]
+    rows: Whole
+    calls: Whole
+    known: dict[str, Whole]
+    skipped: Whole
+    notes: dict[str, Whole]
 
 
 class IngestResult(msgspec.Struct, frozen=True):
@@ -48,22 +50,22 @@ class SegmentResult(msgspec.Struct, frozen=True):
 
     kind: Kind
     path: str
-    tokens: int | None
+    tokens: Whole | None
     digest: str
     marked: bool
     ttl: str | None = None
-    counted_tokens: int | None = None  # by the public tokenizer, before it is scaled to the logged totals
+    counted_tokens: Whole | None = None  # by the public tokenizer, before it is scaled to the logged totals
 
 
 class Attribution(msgspec.Struct, frozen=True):
     """Where ideal − reported went, in tokens; the parts sum to it (never negative, exact where usage is)."""
 
-    client: int = 0  # content, parameters, model, route, marks: what the user can mend
-    expired: int = 0  # the lifetime ran out
-    below_minimum: int = 0
-    beyond_lookback: int = 0
-    server: int = 0  # documented server-side rewriting (thinking stripped), cold parallel starts
-    unexplained: int = 0  # expected by the rule, not read: routing, eviction, or a fault in our rule
+    client: Whole = 0  # content, parameters, model, route, marks: what the user can mend
+    expired: Whole = 0  # the lifetime ran out
+    below_minimum: Whole = 0
+    beyond_lookback: Whole = 0
+    server: Whole = 0  # documented server-side rewriting (thinking stripped), cold parallel starts
+    unexplained: Whole = 0  # expected by the rule, not read: routing, eviction, or a fault in our rule
 
 
 class CallResult(msgspec.Struct, frozen=True, gc=False):
@@ -75,9 +77,9 @@ class CallResult(msgspec.Struct, frozen=True, gc=False):
     parent_agent: str
     project: str
     file: str
-    row: int
-    index: int  # 0-based, order of the input
-    index_in_session: int  # 0-based
+    row: Whole
+    index: Whole  # 0-based, order of the input
+    index_in_session: Whole  # 0-based
     predecessor: str | None  # id of the call whose messages this one continues
     compared_with: str | None  # id of the call that left the longest readable prefix under the same key
     started_at: datetime | None
@@ -87,23 +89,23 @@ class CallResult(msgspec.Struct, frozen=True, gc=False):
     served_model: str
     tier: str
     evidence: Evidence
-    status: int
+    status: Whole
     ttl: str | None  # lifetime in force: the shortest one marked or written
     purpose: str
     events: tuple[str, ...]
-    shared_segments: int  # leading segments equal to the predecessor's and not repeated below (0 for exact evidence)
+    shared_segments: Whole  # leading segments equal to the predecessor's and not repeated below (0 for exact evidence)
     segments: tuple[SegmentResult, ...]
-    common_prefix_tokens: int | None  # what this prompt and its predecessor's literally share
-    input_tokens: int | None
-    uncached_input_tokens: int | None
-    cache_read_tokens: int | None
-    cache_write_tokens: int | None
-    cache_writes: dict[str, int] | None  # by lifetime
-    output_tokens: int | None
-    ideal_cache_read_tokens: int | None
-    expected_cache_read_tokens: int | None
-    expected_cache_read_range: tuple[int, int] | None  # for best-effort providers
-    expected_cache_write_tokens: int | None
+    common_prefix_tokens: Whole | None  # what this prompt and its predecessor's literally share
+    input_tokens: Whole | None
+    uncached_input_tokens: Whole | None
+    cache_read_tokens: Whole | None
+    cache_write_tokens: Whole | None
+    cache_writes: dict[str, Whole] | None  # by lifetime
+    output_tokens: Whole | None
+    ideal_cache_read_tokens: Whole | None
+    expected_cache_read_tokens: Whole | None
+    expected_cache_read_range: tuple[Whole, Whole] | None  # for best-effort providers
+    expected_cache_write_tokens: Whole | None
     attribution: Attribution | None
     cost: Decimal | None
     cost_without_cache: Decimal | None  # every input token at the input rate
@@ -121,16 +123,16 @@ class Break(msgspec.Struct, frozen=True):
     call: str
     session: str
     agent: str
-    index: int
-    index_in_session: int
+    index: Whole
+    index_in_session: Whole
     cause: str
     confidence: str  # certain | likely | possible
     path: str  # JSON path of the first changed value; "(none)" where the payload is append-only
-    char_offset: int | None
-    token_offset: int | None
-    readable_before: int
-    lost_tokens: int
-    rebilled_tokens: int
+    char_offset: Whole | None
+    token_offset: Whole | None
+    readable_before: Whole
+    lost_tokens: Whole
+    rebilled_tokens: Whole
     cost: Decimal | None
     before: str | None  # short redacted window around the first difference
     after: str | None
@@ -145,7 +147,7 @@ class Finding(msgspec.Struct, frozen=True):
     """A problem that is no break."""
 
     call: str
-    index: int
+    index: Whole
     cause: str
     confidence: str
     path: str
@@ -163,7 +165,7 @@ class RuleUsed(msgspec.Struct, frozen=True):
     evidence: str
     source: str
     checked: str
-    calls: int
+    calls: Whole
     notes: tuple[str, ...]
 
 
@@ -173,7 +175,7 @@ class PriceUsed(msgspec.Struct, frozen=True):
     model: str
     provider: str
     tier: str
-    calls: int
+    calls: Whole
     input: Decimal | None
     cache_read: Decimal | None
     cache_writes: dict[str, Decimal]
@@ -186,35 +188,35 @@ class CauseTotal(msgspec.Struct, frozen=True):
     """All breaks of one cause."""
 
     cause: str
-    breaks: int
-    lost_tokens: int
-    rebilled_tokens: int
+    breaks: Whole
+    lost_tokens: Whole
+    rebilled_tokens: Whole
     cost: Decimal | None
 
 
 class Totals(msgspec.Struct, frozen=True):
     """Sums over calls. Figures of calls without usage or price are left out and counted."""
 
-    calls: int
-    sessions: int
-    calls_without_usage: int
-    calls_without_price: int
-    input_tokens: int
-    uncached_input_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    output_tokens: int
+    calls: Whole
+    sessions: Whole
+    calls_without_usage: Whole
+    calls_without_price: Whole
+    input_tokens: Whole
+    uncached_input_tokens: Whole
+    cache_read_tokens: Whole
+    cache_write_tokens: Whole
+    output_tokens: Whole
     hit_rate: float | None  # cache_read_tokens / input_tokens, of the calls that report reads
-    ideal_cache_read_tokens: int
-    expected_cache_read_tokens: int
+    ideal_cache_read_tokens: Whole
+    expected_cache_read_tokens: Whole
     cost: Decimal | None
     cost_without_cache: Decimal | None
     break_cost: Decimal | None
-    lost_tokens: int
-    rebilled_tokens: int
-    small_breaks: int  # below --min-loss, or missed where nothing is promised: counted here, not listed
-    small_lost_tokens: int
-    evidence: dict[str, int]  # calls by evidence class
+    lost_tokens: Whole
+    rebilled_tokens: Whole
+    small_breaks: Whole  # below --min-loss, or missed where nothing is promised: counted here, not listed
+    small_lost_tokens: Whole
+    evidence: dict[str, Whole]  # calls by evidence class
     by_cause: tuple[CauseTotal, ...]
     calibration: "Calibration | None" = None
     logged_costs: "LoggedCosts | None" = None
@@ -223,23 +225,23 @@ class Totals(msgspec.Struct, frozen=True):
 class LoggedCosts(msgspec.Struct, frozen=True):
     """The log's own costs beside usage x price, over calls that have both."""
 
-    calls: int
+    calls: Whole
     logged: Decimal
     computed: Decimal
     not_taken: dict[
-        str, int
+        str, Whole
     ]  # calls whose logged cost is known to leave something out, by what: the computed one counts
 
 
 class Calibration(msgspec.Struct, frozen=True):
     """How well the rules reproduced the reported reads, over calls with a predecessor and both figures."""
 
-    calls: int
-    exact: int
-    within_block: int  # 128 tokens
-    within_1_percent: int  # of the prompt, or 16 tokens
+    calls: Whole
+    exact: Whole
+    within_block: Whole  # 128 tokens
+    within_1_percent: Whole  # of the prompt, or 16 tokens
     token_weighted_error: float  # sum |expected - reported| / sum prompt
-    warmed: int = 0  # left out: they read more than any logged call had left of their prompt
+    warmed: Whole = 0  # left out: they read more than any logged call had left of their prompt
 
 
 class SessionResult(msgspec.Struct, frozen=True):
@@ -248,24 +250,24 @@ class SessionResult(msgspec.Struct, frozen=True):
     id: str
     project: str
     agents: tuple[str, ...]
-    calls: int
+    calls: Whole
     started_at: datetime | None
     ended_at: datetime | None
     models: tuple[str, ...]
-    input_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    output_tokens: int
+    input_tokens: Whole
+    cache_read_tokens: Whole
+    cache_write_tokens: Whole
+    output_tokens: Whole
     hit_rate: float | None
     cost: Decimal | None
     break_cost: Decimal | None
-    breaks: int
+    breaks: Whole
 
 
 class Audit(msgspec.Struct, frozen=True):
     """Everything an audit found."""
 
-    schema_version: int
+    schema_version: Whole
     ingest: IngestResult
     totals: Totals
     sessions: tuple[SessionResult, ...]

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hitledger.errors import HitledgerError, UsageError
-from hitledger.outfile import write_file
+from hitledger.outfile import STDOUT, write_file
 from hitledger_reports.audit_command import audit
 from hitledger_reports.check_command import check
 from hitledger_reports.report_command import report
@@ -158,13 +158,16 @@ def replay_installed() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise UsageError(f"this command needs {error.name}: pip install 'hitledger[replay]'") from error
+        raise UsageError(
+            f"this command needs {error.name}: pip install {error.name}; the extra 'replay' has all that a replay needs"
+        ) from error
 
 
 def finish(lines: Iterable[str], result: dict[str, Any], path: Path | None) -> None:
     """Print the lines, and write the result as sorted JSON if a path was given. Raises HitledgerError if it cannot."""
-    for line in lines:
-        print(line)
+    if str(path) != STDOUT:
+        for line in lines:
+            print(line)
     if path is not None:
         write_file(path, dumps(result, sort_keys=True, indent=1) + "\n")
 

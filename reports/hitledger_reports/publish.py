@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from rich.console import Console
 
-from hitledger.outfile import write_file
+from hitledger.outfile import STDOUT, write_file
 from hitledger.results import Audit, to_json
 from hitledger_reports import terminal
 from hitledger_reports.progress import drawing
@@ -33,7 +33,7 @@ class Outputs(Struct, frozen=True):
 
 def publish(audit: Audit, outputs: Outputs) -> None:
     """Print and write. Raises HitledgerError where a file cannot be written."""
-    if not outputs.quiet:
+    if not outputs.quiet and STDOUT not in (outputs.html, outputs.markdown):
         terminal.print_audit(audit, Console(emoji=False), outputs.by, outputs.show_secrets, outputs.measurement)
     if outputs.html:
         from hitledger_reports import html

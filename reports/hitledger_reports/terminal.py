@@ -1,8 +1,10 @@
 """The audit in a terminal: headline, worst breaks, sums, sessions, what was read. Plain in a pipe, 80 columns."""
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -30,6 +32,7 @@ SESSIONS = 8
 ROWS = 12
 _SHADES = "▁▂▃▄▅▆▇█"
 # Columns that a table of sums can spare at 80 columns; CSV, Markdown and HTML have them.
+_BY_CALLS = ("calls", "input_tokens", "hit_rate", "cost_usd", "breaks", "break_cost_usd")
 _SPARED = {"uncached_input_tokens", "output_tokens", "cache_write_tokens", "lost_tokens"}
 
 
@@ -48,11 +51,11 @@ def print_audit(
         blocks += [_title(_worst_title(len(audit.breaks)))]
         blocks += [_break(found) for found in worst]
     if audit.breaks or by is not By.CAUSE:
-        blocks += _table(group_table(audit, by))
+        blocks += _table(group_table(audit, by), None if by is By.CAUSE else {by.value, *_BY_CALLS})
     blocks += _sessions(session_rows(audit, SESSIONS), len(audit.sessions))
     if audit.findings:
         blocks += _table(tables.findings(audit), {"index", "cause", "note"})
-    blocks += _table(tables.ingest(audit), {"file", "format", "rows", "calls", "other_rows", "skipped"})
+    blocks += _table(_telling_first(tables.ingest(audit)), {"file", "format", "rows", "calls", "other_rows", "skipped"})
     if audit.ingest.skips or audit.ingest.refused:
         blocks += _table(tables.skipped(audit))
     blocks += [Text(""), *(Text(f"! {line}", style="yellow") for line in head.warnings)]
@@ -147,8 +150,8 @@ def _table(table: Table, only: set[str] | None = None) -> list[RenderableType]:
         grid.add_column(
             column.title,
             justify="right" if column.is_number else "left",
-            no_wrap=column.is_number,
-            overflow="fold",
+            no_wrap=column.is_number or column.key == By.DAY,
+            overflow="ellipsis" if column.is_number else "fold",  # a figure that was cut has to look it
         )
     for row in cells(table, ROWS):
         grid.add_row(*(Text(row[number].text) for number in chosen))
@@ -159,6 +162,15 @@ def _table(table: Table, only: set[str] | None = None) -> list[RenderableType]:
         else []
     )
     return [_title(table.title), grid, *more]
+
+
+def _telling_first(files: Table) -> Table:
+    """Of more files than are shown those with skipped rows first, then those with most calls."""
+    if len(files.rows) <= ROWS:
+        return files
+    keys = [column.key for column in files.columns]
+    figures_of = itemgetter(keys.index("skipped"), keys.index("calls"))
+    return replace(files, rows=tuple(sorted(files.rows, key=figures_of, reverse=True)))
 
 
 def _sessions(rows: tuple[SessionRow, ...], number: int) -> list[RenderableType]:

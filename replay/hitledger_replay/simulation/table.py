@@ -10,7 +10,7 @@ def table_lines(report: dict[str, Any], limit: int = 40) -> Iterator[str]:
     Columns `tokens` and `blocks` are the block size and the capacity.
     """
     rows = report["results"]
-    yield f"{'trace':<28} {'policy':<9} {'tokens':>6} {'blocks':>10} {'hit tokens':>15} {'of':>15} {'rate':>8}  definition"
+    yield f"{'trace':<28} {'policy':<9} {'block':>6} {'capacity':>10} {'hit tokens':>15} {'of':>15} {'rate':>8}  definition"
     for row in rows[:limit]:
         capacity = "unlimited" if row["capacity_blocks"] is None else row["capacity_blocks"]
         yield (
