@@ -256,7 +256,11 @@ def test_of_many_files_those_with_skipped_rows_and_most_calls_are_shown(
         write(tmp_path / f"{number:02}.jsonl", *rows, *([b"{"] if number == 13 else []))
     shown = hitledger("audit", ".").stdout.partition("What was read")[2].splitlines()
     names = [line.split()[0] for line in shown[2:14]]
-    assert [Path(name).name for name in names[:3]] == ["13.jsonl", "12.jsonl", "00.jsonl"]
+    assert [Path(name).name for name in names[:3]] == [
+        "13.jsonl",
+        "00.jsonl",
+        "12.jsonl",
+    ]  # the others are copies of 00
     assert "and 2 more rows" in shown[14]
 
 
