@@ -139,6 +139,12 @@ def invoke(*arguments: str) -> tuple[int, str]:
     return outcome.exit_code, outcome.output
 
 
+@pytest.mark.parametrize("form", ["--json", "--sarif", "--junit", "--markdown"])
+def test_a_form_on_standard_output_stands_there_alone(prompt: str, form: str, tmp_path: Path) -> None:
+    assert invoke("--candidate", prompt, form, str(tmp_path / "file"))[0] == 0
+    assert invoke("--candidate", prompt, form, "-") == (0, (tmp_path / "file").read_text(encoding="utf-8"))
+
+
 def test_exit_codes(prompt: str, tmp_path: Path) -> None:
     """0 passed, 1 failed, 2 usage, 3 nothing to read, 4 over a limit."""
     bad = tmp_path / "bad.json"

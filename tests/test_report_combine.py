@@ -151,6 +151,12 @@ def test_report_compares(saved: tuple[str, str], tmp_path: Path) -> None:
     assert "| Hit rate | 42.1 % | 89.6 % | +113.0 % | better |" in (tmp_path / "c.md").read_text(encoding="utf-8")
 
 
+def test_a_comparison_on_standard_output_stands_there_alone(saved: tuple[str, str], tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["report", "--compare", *saved, "--markdown", str(tmp_path / "c.md")]).exit_code == 0
+    result = CliRunner().invoke(app, ["report", "--compare", *saved, "--markdown", "-"])
+    assert result.output == (tmp_path / "c.md").read_text(encoding="utf-8")
+
+
 def test_report_says_what_is_wrong(saved: tuple[str, str], tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"schema_version": 1}')
     for arguments, words in (

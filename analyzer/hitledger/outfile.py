@@ -8,6 +8,11 @@ from hitledger.errors import HitledgerError
 STDOUT = "-"  # as a file's name
 
 
+def takes_stdout(*paths: str | Path | None) -> bool:
+    """Whether one of the files is standard output: then nothing else is printed there."""
+    return any(str(path) == STDOUT for path in paths)
+
+
 def write_file(path: str | Path, content: str | bytes) -> None:
     """Write it, text as UTF-8 with the line ends that it has; `-` is standard output.
 
@@ -15,7 +20,7 @@ def write_file(path: str | Path, content: str | bytes) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     try:
-        if str(path) == STDOUT:
+        if takes_stdout(path):
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
         else:

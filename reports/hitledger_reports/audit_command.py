@@ -34,7 +34,7 @@ def audit(
     from hitledger.audit import AuditOptions
     from hitledger.audit import audit as run
     from hitledger.call_results import Shown
-    from hitledger.outfile import STDOUT
+    from hitledger.outfile import takes_stdout
     from hitledger.threshold import parse_threshold
     from hitledger.tokens import parse_tokenizers
     from hitledger.verdicts import parse_min_loss
@@ -53,7 +53,7 @@ def audit(
         segments=json is not None or html is not None,
         located=terminal.WORST if json is html is markdown is None else None,
     )
-    quiet = quiet or json == STDOUT
+    quiet = quiet or takes_stdout(json)
     with reading(quiet) as (read, judged):
         found = run(inputs or [], options, read, judged)
     if json is not None:

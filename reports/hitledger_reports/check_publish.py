@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from hitledger.check.result import CheckResult, save
-from hitledger.outfile import write_file
+from hitledger.outfile import takes_stdout, write_file
 from hitledger_reports import annotations, check_markdown, check_terminal, junit, sarif
 
 
@@ -23,7 +23,7 @@ class CheckOutputs:
 
 def publish(result: CheckResult, outputs: CheckOutputs) -> None:
     """Print and write. Raises HitledgerError where a file cannot be written."""
-    if not outputs.quiet:
+    if not outputs.quiet and not takes_stdout(outputs.json, outputs.markdown, outputs.junit, outputs.sarif):
         check_terminal.print_check(result, Console())
     if outputs.github:
         print(annotations.render(result), end="")

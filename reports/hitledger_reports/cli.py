@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from hitledger.errors import HitledgerError, UsageError
-from hitledger.outfile import STDOUT, write_file
+from hitledger.outfile import takes_stdout, write_file
 from hitledger_reports.audit_command import audit
 from hitledger_reports.check_command import check
 from hitledger_reports.report_command import report
@@ -165,7 +165,7 @@ def replay_installed() -> Iterator[None]:
 
 def finish(lines: Iterable[str], result: dict[str, Any], path: Path | None) -> None:
     """Print the lines, and write the result as sorted JSON if a path was given. Raises HitledgerError if it cannot."""
-    if str(path) != STDOUT:
+    if not takes_stdout(path):
         for line in lines:
             print(line)
     if path is not None:

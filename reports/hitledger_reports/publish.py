@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from rich.console import Console
 
-from hitledger.outfile import STDOUT, write_file
+from hitledger.outfile import takes_stdout, write_file
 from hitledger.results import Audit, to_json
 from hitledger_reports import terminal
 from hitledger_reports.progress import drawing
@@ -30,10 +30,15 @@ class Outputs(Struct, frozen=True):
     show_secrets: bool = False
     measurement: "Measurement | None" = None
 
+    @property
+    def prints(self) -> bool:
+        """Whether the report for the terminal is printed."""
+        return not self.quiet and not takes_stdout(self.html, self.markdown)
+
 
 def publish(audit: Audit, outputs: Outputs) -> None:
     """Print and write. Raises HitledgerError where a file cannot be written."""
-    if not outputs.quiet and STDOUT not in (outputs.html, outputs.markdown):
+    if outputs.prints:
         terminal.print_audit(audit, Console(emoji=False), outputs.by, outputs.show_secrets, outputs.measurement)
     if outputs.html:
         from hitledger_reports import html
@@ -64,7 +69,7 @@ def publish_comparison(old: Audit, new: Audit, outputs: Outputs) -> None:
     from hitledger_reports.compare import compare
 
     comparison = compare(old, new)
-    if not outputs.quiet:
+    if outputs.prints:
         terminal.print_comparison(comparison, Console())
     if outputs.html:
         write_file(outputs.html, html.render_comparison(comparison))
