@@ -1,6 +1,6 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from hitledger.positions import Positions
 from hitledger.prices import PriceBook
 from hitledger.results import SCHEMA_VERSION, Audit, Break
 from hitledger.sources import ingest_result, prices_used, rules_used
-from hitledger.stages import Stages
+from hitledger.stages import Progress, Stages
 from hitledger.sums import by_session
 from hitledger.tokens import TokenCounter
 from hitledger.totals import sessions_of, totals_of
@@ -45,8 +45,8 @@ class AuditOptions:
 def audit(
     inputs: Sequence[str],
     options: AuditOptions | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    judged: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
+    judged: Progress | None = None,
 ) -> Audit:
     """Audit logs: files, folders, globs, "-", or nothing for the usual places.
 
@@ -74,7 +74,7 @@ def audit_calls(
     calls: Sequence[Call],
     ingest: Ingest,
     options: AuditOptions,
-    judged: Callable[[int, int], None] | None = None,
+    judged: Progress | None = None,
 ) -> Audit:
     """Audit calls that were read already, in input order."""
     stages = Stages(judged, len(calls), 5)

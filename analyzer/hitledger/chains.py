@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from hitledger.continuation import goes_on, head_of, messages_of, repeats_history, same_head
+from hitledger.layouts.blocks import json_value
 from hitledger.segments import digest_of
 from hitledger.time_order import in_sequence
 from hitledger.types import Call, Evidence, Kind, Prompt, Segment
@@ -167,11 +168,7 @@ def loose_digest(segment: Segment) -> bytes:
     if segment.text is None:
         return segment.digest
     if segment.kind in (Kind.TOOL_USE, Kind.TOOL_RESULT) and segment.text.startswith("{"):
-        try:
-            value = orjson.loads(segment.text)
-        except orjson.JSONDecodeError:
-            value = segment.text
-        text = orjson.dumps(without_ids(value), option=orjson.OPT_SORT_KEYS).decode()
+        text = orjson.dumps(without_ids(json_value(segment.text)), option=orjson.OPT_SORT_KEYS).decode()
         return digest_of(segment.kind, segment.role, text)
     return digest_of(segment.kind, segment.role, segment.text.strip())
 

@@ -141,7 +141,7 @@ class Judge:
 
     def _diagnosed(self, loss: _Loss) -> Verdict:
         link, readable, read = loss.link, loss.readable, loss.read
-        case = self._case(link, loss.before, readable, read)
+        case = self._case(loss)
         diagnosis = decide(case, loss.rerender)
         rule = case.rule
         rebilled = rebilled_of(link.call, case.lost, read)
@@ -157,8 +157,8 @@ class Judge:
             difference = case.effective
         return Verdict(readable, read, case.lost, rebilled, True, diagnosis, difference, case.gap_seconds)
 
-    def _case(self, link: Link, before: Call, readable: int, read: int) -> Case:
-        call = link.call
+    def _case(self, loss: _Loss) -> Case:
+        link, before, call = loss.link, loss.before, loss.link.call
         expectation = self.expectations[link.index]
         earlier = self.expectations[link.predecessor] if link.predecessor is not None else None
         rule = expectation.rule if expectation is not None else None
@@ -180,8 +180,8 @@ class Judge:
             boundary=difference.index if branches(before, call) else boundary_of(earlier, old),
             parameters=changes(before.parameters, call.parameters),
             route=changes(before.route, call.route),
-            readable_before=readable,
-            read=read,
+            readable_before=loss.readable,
+            read=loss.read,
             gap_seconds=self._gap(link),
             ttl_seconds=ttl_seconds(before, earlier),
             side=link.side,

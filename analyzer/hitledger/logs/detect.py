@@ -4,10 +4,8 @@ from contextlib import suppress
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.files import LogFile
-from hitledger.logs.ingest import FileLedger
+from hitledger.logs.ingest import UNEXPECTED, FileLedger
 from hitledger.logs.registry import Reader, distinct_readers, reader_of, readers
-
-UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 def detect(file: LogFile, format_name: str | None = None) -> Reader:

@@ -103,7 +103,7 @@ class LogFile:
                     found = _all_decoded(lines, decode)
                     if found is None:
                         yield from _one_by_one(lines, at, ledger, decode)
-                        if len(lines[-1]) > MAX_ROW_BYTES and not lines[-1].endswith(b"\n"):
+                        if _goes_on(lines[-1]):
                             at.start += _to_line_end(stream, at.start)
                     else:
                         ledger.rows += len(found)
@@ -153,7 +153,7 @@ def _batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
 
 def _all_decoded(lines: list[bytes], decode: Callable[[bytes], Value]) -> list[Value] | None:
     """All lines decoded, or None where one of them needs a look of its own."""
-    if len(lines[-1]) > MAX_ROW_BYTES:
+    if _goes_on(lines[-1]):
         return None
     try:
         return [decode(line) for line in lines]
@@ -170,7 +170,7 @@ def _one_by_one(
         at.start += len(line)
         at.bad += 1
         try:
-            if len(line) > MAX_ROW_BYTES and not line.endswith(b"\n"):
+            if _goes_on(line):
                 raise ValueError(f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
             data = decode(line)
         except ValueError as error:
@@ -204,6 +204,11 @@ def _repaired(line: bytes) -> Any:
         return orjson.loads(LONE_SURROGATE.sub(rb"\\ufffd", line.removeprefix(BOM)))
     except orjson.JSONDecodeError:
         return None
+
+
+def _goes_on(line: bytes) -> bool:
+    """Whether the line was cut at the limit."""
+    return len(line) > MAX_ROW_BYTES and not line.endswith(b"\n")
 
 
 def _to_line_end(stream: IO[bytes], read: int) -> int:

@@ -6,6 +6,8 @@ from msgspec import Struct
 
 from hitledger.errors import HitledgerError
 
+# What wrong types in a hostile or foreign row raise; the row is skipped and the rest of the file is read.
+UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 MAX_SKIPS_KEPT = 1000  # skipped rows are all counted; only so many are listed
 
 
@@ -65,6 +67,10 @@ class FileLedger:
         self.skipped += 1
         if len(self.skips) < MAX_SKIPS_KEPT:
             self.skips.append(Skip(self.file, row, reason))
+
+    def skip_unexpected(self, row: int, error: Exception) -> None:
+        """A row whose content raised one of UNEXPECTED. Raises with --strict."""
+        self.skip(row, f"unexpected content: {type(error).__name__}: {error}"[:200])
 
     @property
     def balanced(self) -> bool:

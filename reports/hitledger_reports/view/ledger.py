@@ -95,8 +95,8 @@ def ledger_parts(audit: Audit) -> tuple[Part, ...]:
         (label, sum(part), meaning)
         for part, (_, label, meaning) in zip(columns(missed, *(name for name, _, _ in PARTS)), PARTS, strict=True)
     ]
-    beyond = -sum([gap for _, gap in gaps if gap < 0])
-    rows.append((BEYOND, -beyond, "entries that calls outside the log had left"))
+    beyond = sum([gap for _, gap in gaps if gap < 0])
+    rows.append((BEYOND, beyond, "entries that calls outside the log had left"))
     return tuple(
         Part(label, f"{figures.count(value, certainty)} tokens", value, meaning)
         for label, value, meaning in rows

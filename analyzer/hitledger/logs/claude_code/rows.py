@@ -11,7 +11,7 @@ from hitledger.logs.claude_code.deferred import Rows
 from hitledger.logs.claude_code.request import Request
 from hitledger.logs.claude_code.row import Entry, Message, Row, ToolResult, row_of
 from hitledger.logs.files import LogFile
-from hitledger.logs.ingest import FileLedger
+from hitledger.logs.ingest import UNEXPECTED, FileLedger
 from hitledger.types import Call, Evidence, Prompt
 
 MAIN = "main"
@@ -25,8 +25,6 @@ MAX_KIND = 40  # characters of a row type that are shown
 NEW_CALL, SAME_CALL, COPIED_CALL = "", "same call", "copied call"  # no type of rows is called like the first
 RECONSTRUCTED = Evidence.RECONSTRUCTED  # an attribute of an enumeration is found slowly
 NO_MESSAGE = "a message that is no object"
-# What wrong types in a hostile or foreign row raise; the row is skipped and the rest of the file is read.
-UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
 class Transcript:
@@ -62,7 +60,7 @@ class Transcript:
                 else:
                     kinds[self._other(entry, row)] += 1
             except UNEXPECTED as error:
-                self._skip(entry, error)
+                self.ledger.skip_unexpected(entry[0], error)
         for chain in self.chains.values():
             chain.close()
         self._make_calls()
@@ -85,11 +83,8 @@ class Transcript:
                 self.made[request.id] = request.close(settings)
             except UNEXPECTED as error:
                 self.kinds[NEW_CALL] -= 1
-                self._skip(request.first, error)
+                self.ledger.skip_unexpected(request.first[0], error)
         self.complete.clear()
-
-    def _skip(self, entry: Entry, error: Exception) -> None:
-        self.ledger.skip(entry[0], f"unexpected content: {type(error).__name__}: {error}"[:200])
 
     def _agent(self, row: Row[Any]) -> Chain:
         """The chain of a row that is not the main agent's."""

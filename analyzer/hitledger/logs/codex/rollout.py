@@ -6,7 +6,7 @@ from typing import Any
 
 from hitledger.logs.codex.history import History, wrote_it
 from hitledger.logs.files import LogFile
-from hitledger.logs.ingest import FileLedger
+from hitledger.logs.ingest import UNEXPECTED, FileLedger
 from hitledger.logs.instants import instant
 from hitledger.parameters import parameters_of
 from hitledger.providers import provider_of
@@ -19,7 +19,6 @@ MAIN = "main"
 FIGURES = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
 MAX_KIND = 40  # characters of a row type that are shown
 TOTALS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
-UNEXPECTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 Totals = tuple[Any, ...]
 Counted = dict[str, set[Totals]]  # session -> totals of the calls counted for it
@@ -53,7 +52,7 @@ class Rollout:
             try:
                 call = self._take(number, row)
             except UNEXPECTED as error:
-                self.ledger.skip(number, f"unexpected content: {type(error).__name__}: {error}"[:200])
+                self.ledger.skip_unexpected(number, error)
                 continue
             if call is not None:
                 for note in call.notes:
