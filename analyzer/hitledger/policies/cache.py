@@ -1,4 +1,4 @@
-"""What all simulators share: the protocol, what they answer, and entries with a lifetime."""
+"""What all simulators share: the protocol and what they answer."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from hitledger.policies.rule import Rule
+from hitledger.policies.lives import MarkedEntry
 from hitledger.policies.view import View
 
 AN_INSTANT = timedelta(microseconds=1)
@@ -29,7 +29,7 @@ class Forecast(msgspec.Struct, frozen=True, gc=False):
     position: int = 0  # segments covered
     exact: bool = False  # whether `read` rests on logged figures alone
     writes: tuple[tuple[str, int], ...] = ()  # lifetime, tokens
-    entry: "Entry | None" = None  # what is read
+    entry: MarkedEntry | None = None  # what is read, where entries stand at marks
 
     @property
     def written(self) -> int:
@@ -59,43 +59,6 @@ class Cache(Protocol):
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Take in the call's prompt; returns how many tokens it left readable."""
-
-
-class Entry(msgspec.Struct, eq=False):
-    """A readable prefix."""
-
-    tokens: int
-    ttl: str
-    used: datetime | None  # last write or read
-    visible: datetime | None  # from when on it can be read
-    source: int  # index of the call that wrote it
-    exact: bool = False  # whether `tokens` is a logged figure
-    parent: "Entry | None" = None  # the longest entry known in front of it
-
-
-def touch(entry: Entry | None, rule: Rule, started: datetime | None, now: datetime | None) -> None:
-    """A read uses every living entry in front of the one read as well: logs show short ones outlive their last read."""
-    if entry is None:
-        return
-    used, ttl = entry.used, entry.ttl
-    while entry is not None:
-        # Used at the same time with the same lifetime as the one that is read, it lives as that one does: nearly all do.
-        if (entry.used is used and entry.ttl == ttl) or alive(entry, rule, started):
-            entry.used = now
-        entry = entry.parent
-
-
-def alive(entry: Entry, rule: Rule, now: datetime | None) -> bool:
-    """Whether the lifetime has not run out; unknown times and unpublished lifetimes never expire."""
-    if now is None or entry.used is None:
-        return True
-    seconds = rule.seconds(entry.ttl)
-    return seconds is None or (now - entry.used).total_seconds() <= seconds
-
-
-def visible(entry: Entry, now: datetime | None) -> bool:
-    """Whether the entry can be read yet."""
-    return now is None or entry.visible is None or entry.visible <= now
 
 
 def visible_from(view: View) -> datetime | None:

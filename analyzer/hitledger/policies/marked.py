@@ -8,18 +8,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from hitledger.policies import breakpoints, message_ends
-from hitledger.policies.cache import (
-    Blocked,
-    Entry,
-    Forecast,
-    Obstacle,
-    alive,
-    touch,
-    used_at,
-    visible,
-    visible_from,
-)
+from hitledger.policies.cache import Blocked, Forecast, Obstacle, used_at, visible_from
+from hitledger.policies.entries import alive, visible
 from hitledger.policies.heads import Heads
+from hitledger.policies.lives import MarkedEntry, begin, renew, use
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.view import EntryKey, Mark, View
 
@@ -28,7 +20,7 @@ class MarkedCache:
     """Entries at marks. A request reads the longest entry within reach and writes one entry a mark."""
 
     def __init__(self, heads: Heads | None = None) -> None:
-        self._entries: dict[EntryKey, Entry] = {}
+        self._entries: dict[EntryKey, MarkedEntry] = {}
         self._heads = heads if heads is not None else Heads()
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
@@ -39,7 +31,7 @@ class MarkedCache:
             return left
         for position, key in _looked_at(view):
             entry = entries.get(key)
-            if entry is not None and alive(entry, rule, now) and visible(entry, now):
+            if entry is not None and alive(entry.life, rule, now) and visible(entry, now):
                 tokens = entry.tokens
                 if not entry.exact and self._is_head(view, position):
                     tokens = self._heads.of(view).length or tokens
@@ -56,7 +48,7 @@ class MarkedCache:
         entry = self._entries.get((base, salt))
         if entry is None or not entry.exact or not base.length:
             return None
-        if not alive(entry, view.rule, now) or not visible(entry, now):
+        if not alive(entry.life, view.rule, now) or not visible(entry, now):
             return None
         return Forecast(entry.tokens, entry.source, base.length, True, _writes(view, entry.tokens), entry)
 
@@ -81,7 +73,7 @@ class MarkedCache:
             entry = self._entries.get(key)
             if entry is None or entry.tokens <= read:
                 continue
-            if not alive(entry, view.rule, now):
+            if not alive(entry.life, view.rule, now):
                 expired = expired or Blocked(Obstacle.EXPIRED, entry.source, entry.tokens, entry.tokens)
                 continue
             longest = expired.tokens if expired is not None else entry.tokens
@@ -104,20 +96,21 @@ class MarkedCache:
         last, left = forecast.entry, forecast.read
         if last is None or self._is_head(view, forecast.position):
             self._heads.learn(view, index, forecast)
-        if rule.refreshed_by_read:
-            touch(last, rule, started, now)
+        if last is not None and rule.refreshed_by_read:
+            use(last, rule, started, now)
         places = _written_at(view)
-        in_front: Entry | None = None  # of what was read: an entry has only shorter ones for parents
+        in_front: MarkedEntry | None = None  # of what was read: an entry has only shorter ones for parents
         for position, ttl, key in places:
             behind, entry = position > forecast.position, entries.get(key)
-            if entry is None or not alive(entry, rule, started):
+            if entry is None or not alive(entry.life, rule, started):
                 tokens, exact = _entry_tokens(view, position, position == places[-1][0])
                 if not tokens or tokens < view.minimum:
                     continue
                 parent = last if behind else in_front
-                entry = entries[key] = Entry(tokens, ttl, now, visible_from(view), index, exact, parent)
+                entry = entries[key] = MarkedEntry(tokens, visible_from(view), index, exact, parent)
+                begin(entry, now, ttl)
             elif rule.refreshed_by_read:
-                entry.used, entry.ttl = now, ttl
+                renew(entry, now, ttl)
             left = max(left, entry.tokens)
             if behind:
                 last = entry

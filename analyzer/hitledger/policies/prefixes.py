@@ -5,7 +5,8 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from hitledger.policies.cache import Blocked, Entry, Obstacle, alive, used_at, visible, visible_from
+from hitledger.policies.cache import Blocked, Obstacle, used_at, visible_from
+from hitledger.policies.entries import Entry, alive, visible
 from hitledger.policies.view import ROOT, EntryKey, View
 from hitledger.prefix import common_characters
 from hitledger.types import Evidence, Kind, Segment
@@ -113,7 +114,7 @@ def usable(entry: Entry, view: View, now: datetime | None) -> bool:
 
 
 def _entry(view: View, index: int) -> Entry:
-    return Entry(0, view.rule.default_lifetime, used_at(view), visible_from(view), index)
+    return Entry(view.rule.default_lifetime, used_at(view), visible_from(view), index)
 
 
 def _renew(entry: Entry, view: View, index: int) -> None:

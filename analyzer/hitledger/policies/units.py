@@ -9,7 +9,8 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from hitledger.policies.cache import Blocked, Entry, Forecast, used_at, visible_from
+from hitledger.policies.cache import Blocked, Forecast, used_at, visible_from
+from hitledger.policies.entries import Entry
 from hitledger.policies.prefixes import NOTHING, Prefixes, behind_answer, part_tokens, usable
 from hitledger.policies.view import EntryKey, View
 
@@ -66,7 +67,7 @@ class UnitCache:
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """A unit at the prompt's end, and one where it parts from an earlier prompt; returns the prompt's length."""
-        entry = Entry(0, view.rule.default_lifetime, used_at(view), visible_from(view), index)
+        entry = Entry(view.rule.default_lifetime, used_at(view), visible_from(view), index)
         shared = self._prefixes.longest(view, view.call.started_at)
         if shared is not None and (shared.position or shared.part):
             self._put(_key(view, shared.position), Unit(entry, shared.part))
