@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hitledger.policies.entries import alive
-from hitledger.policies.lives import MarkedEntry, begin, renew, use
+from hitledger.policies.lives import Held, life_behind, lives_of, renew
 from hitledger.policies.rule import Algorithm, Basis, Lifetime, Rule
 
 RULE = Rule(
@@ -20,6 +20,16 @@ RULE = Rule(
     lifetimes=(Lifetime("5m", 300), Lifetime("1h", 3600)),
 )
 START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def written(front: Held | None, now: datetime, ttl: str, user: int) -> Held:
+    return Held(None, front, life_behind(front, now, ttl, user))
+
+
+def read(held: Held, now: datetime, user: int) -> None:
+    for life in lives_of(held):
+        if alive(life, RULE, now):
+            life.used, life.user = now, user
 
 
 @dataclass(slots=True)
@@ -48,47 +58,43 @@ steps = st.lists(
 
 
 @given(steps)
-def test_shared_lives_end_when_those_of_single_entries_do(steps: list[tuple[str, int, str, int]]) -> None:
-    entries: list[MarkedEntry] = []
+def test_shared_lives_end_when_those_of_single_prefixes_do(steps: list[tuple[str, int, str, int]]) -> None:
+    held: list[Held] = []
     plain: list[Plain] = []
     now = START
-    for kind, choice, ttl, seconds in steps:
+    for user, (kind, choice, ttl, seconds) in enumerate(steps):
         now += timedelta(seconds=seconds)
-        at = choice % len(entries) if entries and choice < 40 else None
+        at = choice % len(held) if held and choice < 40 else None
         living = at is not None and alive(plain[at], RULE, now)
         if at is not None and living and kind == "n":
-            renew(entries[at], now, ttl)
+            renew(held[at], now, ttl, user)
             plain[at].used, plain[at].ttl = now, ttl
             continue
-        if at is not None and living:  # what stands in front of a new entry was read by the same call
-            use(entries[at], RULE, now, now)
+        if at is not None and living:  # what stands in front of a new one was read by the same call
+            read(held[at], now, user)
             walk(plain, at, now)
         if kind == "w":
-            entries.append(MarkedEntry(1, None, len(entries), True, entries[at] if at is not None else None))
-            begin(entries[-1], now, ttl)
+            held.append(written(held[at] if at is not None else None, now, ttl, user))
             plain.append(Plain(now, ttl, at))
-        assert [(e.life.used, e.life.ttl) for e in entries] == [(p.used, p.ttl) for p in plain]
+        assert [(one.life.used, one.life.ttl) for one in held] == [(one.used, one.ttl) for one in plain]
 
 
 def test_a_long_session_keeps_one_life() -> None:
     """What a call costs does not grow with the number of calls before it."""
-    last: MarkedEntry | None = None
+    last: Held | None = None
     for call in range(1000):
         now = START + timedelta(seconds=call)
         if last is not None:
-            use(last, RULE, now, now)
-        last = MarkedEntry(1, None, call, True, last)
-        begin(last, now, "5m")
-    assert last is not None and last.life.front is None
+            read(last, now, call)
+        last = written(last, now, "5m", call)
+    assert last is not None
+    assert last.life.front is None
 
 
 def test_a_branch_ends_by_itself() -> None:
     """Two answers go on from one prompt: using the one does not keep the other alive."""
-    root = MarkedEntry(1, None, 0, True, None)
-    begin(root, START, "5m")
-    left, right = (MarkedEntry(2, None, number, True, root) for number in (1, 2))
-    begin(left, START, "5m")
-    begin(right, START, "5m")
+    root = written(None, START, "5m", 0)
+    left, right = (written(root, START, "5m", 0) for _ in range(2))
     now = START + timedelta(minutes=4)
-    use(right, RULE, now, now)
+    read(right, now, 1)
     assert (root.life.used, left.life.used, right.life.used) == (now, START, now)

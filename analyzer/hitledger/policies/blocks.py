@@ -21,7 +21,7 @@ class BlockCache:
         total = view.tokens_at(view.length)
         tokens = min(shared.tokens, total - 1 if view.rule.keeps_last else total)
         read = readable(view, tokens)
-        return Forecast(read, shared.entry.source if read else None, shared.position)
+        return Forecast(read, shared.source if read else None, shared.position)
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """An entry for a longer prefix that expired or cannot be read yet."""

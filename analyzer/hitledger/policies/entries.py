@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from hitledger.policies.lives import Held
 from hitledger.policies.rule import Rule
 
 
@@ -21,8 +22,16 @@ class Awaited(Protocol):
     visible: datetime | None
 
 
+class MarkedEntry(Held, eq=False):
+    """A readable prefix up to a mark."""
+
+    tokens: int
+    source: int  # index of the call that wrote it
+    exact: bool  # whether `tokens` is a logged figure
+
+
 class Entry(msgspec.Struct, eq=False):
-    """A readable prefix."""
+    """A readable prefix that lives by itself."""
 
     ttl: str
     used: datetime | None

@@ -9,9 +9,9 @@ from datetime import datetime
 
 from hitledger.policies import breakpoints, message_ends
 from hitledger.policies.cache import Blocked, Forecast, Obstacle, used_at, visible_from
-from hitledger.policies.entries import alive, visible
+from hitledger.policies.entries import MarkedEntry, alive, visible
 from hitledger.policies.heads import Heads
-from hitledger.policies.lives import MarkedEntry, begin, renew, use
+from hitledger.policies.lives import life_behind, lives_of, renew
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.view import EntryKey, Mark, View
 
@@ -97,7 +97,9 @@ class MarkedCache:
         if last is None or self._is_head(view, forecast.position):
             self._heads.learn(view, index, forecast)
         if last is not None and rule.refreshed_by_read:
-            use(last, rule, started, now)
+            for life in lives_of(last):  # logs show that short entries outlive their own last read
+                if alive(life, rule, started):
+                    life.used, life.user = now, index
         places = _written_at(view)
         in_front: MarkedEntry | None = None  # of what was read: an entry has only shorter ones for parents
         for position, ttl, key in places:
@@ -107,10 +109,10 @@ class MarkedCache:
                 if not tokens or tokens < view.minimum:
                     continue
                 parent = last if behind else in_front
-                entry = entries[key] = MarkedEntry(tokens, visible_from(view), index, exact, parent)
-                begin(entry, now, ttl)
+                life = life_behind(parent, now, ttl, index)
+                entry = entries[key] = MarkedEntry(visible_from(view), parent, life, tokens, index, exact)
             elif rule.refreshed_by_read:
-                renew(entry, now, ttl)
+                renew(entry, now, ttl, index)
             left = max(left, entry.tokens)
             if behind:
                 last = entry

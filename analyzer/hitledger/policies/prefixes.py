@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from hitledger.policies.cache import Blocked, Obstacle, used_at, visible_from
 from hitledger.policies.entries import Entry, alive, visible
+from hitledger.policies.lives import Held, life_behind, lives_of
 from hitledger.policies.view import ROOT, EntryKey, View
 from hitledger.prefix import common_characters
 from hitledger.types import Evidence, Kind, Segment
@@ -15,10 +16,9 @@ NOTHING: EntryKey = (ROOT, "")
 MODEL_ROLES = frozenset({"assistant", "model"})
 
 
-class Place(Struct):
+class Place(Held, eq=False):
     """A position that some prompt reached."""
 
-    entry: Entry
     is_end: bool = False  # whether a prompt ended here, so that what the model said follows
 
 
@@ -35,7 +35,7 @@ class Shared(Struct, frozen=True):
     tokens: int
     position: int  # whole segments of it
     part: str  # the beginning of the next segment that is shared too
-    entry: Entry
+    source: int  # index of the call that used it last
 
 
 class Prefixes:
@@ -49,7 +49,7 @@ class Prefixes:
         """The longest prefix shared with an earlier prompt that still lives and can be read."""
         for position, key in view.ends():
             place = self.places.get(key)
-            if place is not None and usable(place.entry, view, now):
+            if place is not None and _readable(place, view, now):
                 return self._extended(view, position, place, now)
         part = self._part(view, 0, now)
         return None if part is None else Shared(part_tokens(view, 0, part[0]), 0, *part)
@@ -59,16 +59,16 @@ class Prefixes:
             position = behind_answer(view, position)
         part = self._part(view, position, now)
         text = part[0] if part is not None else ""
-        return Shared(view.tokens_at(position) + part_tokens(view, position, text), position, text, place.entry)
+        return Shared(view.tokens_at(position) + part_tokens(view, position, text), position, text, place.life.user)
 
-    def _part(self, view: View, position: int, now: datetime | None) -> tuple[str, Entry] | None:
+    def _part(self, view: View, position: int, now: datetime | None) -> tuple[str, int] | None:
         """The beginning of the next segment that some earlier prompt had there too."""
         if position >= view.length or view.call.evidence is not Evidence.EXACT:
             return None
         following = self._following.get(_following_key(view, position))
         if following is None or not usable(following.entry, view, now):
             return None
-        return _longest_part(following.texts, view.segment(position)), following.entry
+        return _longest_part(following.texts, view.segment(position)), following.entry.source
 
     def beyond(self, view: View, now: datetime | None, tokens: int) -> Blocked | None:
         """The longest matching position, if it is longer than `tokens` and is expired or not readable yet."""
@@ -76,26 +76,31 @@ class Prefixes:
             place = self.places.get(key)
             if place is None:
                 continue
-            entry, held = place.entry, view.tokens_at(position)
+            life, held = place.life, view.tokens_at(position)
             if held <= tokens:
                 return None
-            if not alive(entry, view.rule, now):
-                return Blocked(Obstacle.EXPIRED, entry.source, held, held)
-            if not visible(entry, now):
-                return Blocked(Obstacle.NOT_YET_VISIBLE, entry.source, held, held)
+            if not alive(life, view.rule, now):
+                return Blocked(Obstacle.EXPIRED, life.user, held, held)
+            if not _readable(place, view, now):
+                return Blocked(Obstacle.NOT_YET_VISIBLE, life.user, held, held)
             return None
         return None
 
     def add(self, view: View, index: int) -> None:
-        """Take in all positions of a prompt."""
-        for position, key in view.ends():
-            place = self.places.get(key)
-            if place is None:
-                place = self.places[key] = Place(_entry(view, index))
-            else:
-                _renew(place.entry, view, index)
-            if position == view.length:
-                place.is_end = True
+        """Take in all positions of a prompt. What stands in front of a known one in a transcript is known as well."""
+        new: list[EntryKey] = []
+        front: Place | None = None
+        for _, key in view.ends():
+            front = self.places.get(key)
+            if front is not None:
+                _use(front, view, index)
+                break
+            new.append(key)
+        for key in reversed(new):
+            life = life_behind(front, used_at(view), view.rule.default_lifetime, index)
+            front = self.places[key] = Place(visible_from(view), front, life)
+        if front is not None:
+            front.is_end = True
         if view.call.evidence is not Evidence.EXACT:
             return
         for position in range(view.length):
@@ -106,6 +111,19 @@ class Prefixes:
             else:
                 _renew(following.entry, view, index)
             _remember(following.texts, view.segment(position).text)
+
+
+def _readable(place: Place, view: View, now: datetime | None) -> bool:
+    life = place.life
+    return alive(life, view.rule, now) and visible(place, now) and visible(life, now)
+
+
+def _use(place: Place, view: View, index: int) -> None:
+    """The positions up to a known one are in this prompt, too: those that had expired are written anew."""
+    for life in lives_of(place):
+        if not alive(life, view.rule, view.call.started_at):
+            life.visible = visible_from(view)
+        life.used, life.user = used_at(view), index
 
 
 def usable(entry: Entry, view: View, now: datetime | None) -> bool:

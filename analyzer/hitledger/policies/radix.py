@@ -24,7 +24,7 @@ class RadixCache:
         if shared is None:
             return Forecast(0, None)
         read = _pages(view, min(shared.tokens, view.tokens_at(view.length) - 1))
-        return Forecast(read, shared.entry.source if read else None, shared.position)
+        return Forecast(read, shared.source if read else None, shared.position)
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """An entry for a longer prefix that is still being computed."""
