@@ -43,6 +43,8 @@ class Apart(Prefixes):
                     place.life.visible = visible_from(view)
                 place.life.used, place.life.user = now, index
             place.is_end = place.is_end or position == view.length
+        if view.call.evidence is Evidence.EXACT:
+            self._add_following(view, index)
 
 
 def timed(call: Call, seconds: int, takes: int) -> Call:

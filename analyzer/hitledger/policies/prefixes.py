@@ -87,7 +87,7 @@ class Prefixes:
         return None
 
     def add(self, view: View, index: int) -> None:
-        """Take in all positions of a prompt. What stands in front of a known one in a transcript is known as well."""
+        """Take in all positions of a prompt. What stands in front of a known one is known as well."""
         new: list[EntryKey] = []
         front: Place | None = None
         for _, key in view.ends():
@@ -101,8 +101,11 @@ class Prefixes:
             front = self.places[key] = Place(visible_from(view), front, life)
         if front is not None:
             front.is_end = True
-        if view.call.evidence is not Evidence.EXACT:
-            return
+        if view.call.evidence is Evidence.EXACT:
+            self._add_following(view, index)
+
+    def _add_following(self, view: View, index: int) -> None:
+        """What stands behind each position, so that later prompts can share a part of it."""
         for position in range(view.length):
             key = _following_key(view, position)
             following = self._following.get(key)
