@@ -12,7 +12,7 @@ import pytest
 
 from hitledger.logs import claude_code
 from hitledger.logs.claude_code.blocks import cut, tally_of
-from hitledger.logs.claude_code.row import row_of
+from hitledger.logs.claude_code.row import rows_of
 from hitledger.logs.files import LogFile
 from hitledger.logs.read import read_logs
 from hitledger.types import CacheWrite, Call, Evidence, Kind
@@ -344,7 +344,7 @@ def test_blocks_of_other_kinds() -> None:
     assert [segment.opens_message for segment in segments] == [True, False, False, False, False]
     assert all(segment.text is None and segment.chars < 1000 for segment in segments)
     line = orjson.dumps({"type": "assistant", "message": {"content": content}})
-    assert tally_of([(1, row_of(line), line, 0)]) == (5, 2)
+    assert tally_of([(1, rows_of([line])[0], line, 0)]) == (5, 2)
 
 
 def test_fields_that_are_passed_over_are_checked_too(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hitledger.errors import HitledgerError, NothingToReadError
 from hitledger.logs import files
-from hitledger.logs.files import LogFile, row_value
+from hitledger.logs.files import LogFile, row_value, row_values
 from hitledger.logs.ingest import FileLedger
 from log_reading import written
 
@@ -36,7 +36,7 @@ def test_each_row_says_where_it_starts(tmp_path: Path) -> None:
     file = written(tmp_path, "log", LINES)
     ledger = FileLedger("log", "")
     found = 0
-    for _, data, line, start in file.decoded(ledger, row_value):
+    for _, data, line, start in file.decoded(ledger, row_values):
         assert LINES[start : start + len(line)] == line
         assert row_value(line) == data
         found += 1
@@ -50,7 +50,7 @@ def test_lines_are_the_same_however_many_are_decoded_at_once(batch: int, monkeyp
     long = b'{"x":"' + b"y" * 40 + b'"}\n'
     content = b'{"a":1}\n\n{"a":2}\n' + long + b'{"a":3}\n{"a":\n[4]\n' + long + long + b'{"a":5}\n' + long[:-1]
     ledger = FileLedger("-", "")
-    found = [(number, line) for number, _, line, _ in LogFile(None, "-", content).decoded(ledger, row_value)]
+    found = [(number, line) for number, _, line, _ in LogFile(None, "-", content).decoded(ledger, row_values)]
     assert found == [(1, b'{"a":1}\n'), (3, b'{"a":2}\n'), (5, b'{"a":3}\n'), (7, b"[4]\n"), (10, b'{"a":5}\n')]
     assert [skip.row for skip in ledger.skips] == [4, 6, 8, 9, 11]
     assert (ledger.rows, ledger.bytes_read) == (10, len(content))

@@ -2,10 +2,11 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 
@@ -34,6 +35,7 @@ LONE_SURROGATE = re.compile(
 
 
 Value = TypeVar("Value")
+Decode = Callable[[Sequence[bytes]], list[Value]]  # one value for each line; ValueError where one of them is bad
 
 
 class Row(NamedTuple):
@@ -88,9 +90,9 @@ class LogFile:
 
     def rows(self, ledger: FileLedger) -> Iterator[Row]:
         """JSON objects line by line, as `decoded` gives them."""
-        return (Row(number, data) for number, data, _, _ in self.decoded(ledger, row_value))
+        return (Row(number, data) for number, data, _, _ in self.decoded(ledger, row_values))
 
-    def decoded(self, ledger: FileLedger, decode: Callable[[bytes], Value]) -> Iterator[tuple[int, Value, bytes, int]]:
+    def decoded(self, ledger: FileLedger, decode: Decode[Value]) -> Iterator[tuple[int, Value, bytes, int]]:
         """Number of the row from 1, what its reader decodes it to, its line, and the place of its first byte.
 
         Blank lines do not count; bad lines, of which `decode` raises ValueError with the reason, are skipped in the
@@ -107,12 +109,10 @@ class LogFile:
                             at.start += _to_line_end(stream, at.start)
                     else:
                         ledger.rows += len(found)
-                        number, start = at.number, at.start
-                        for line, data in zip(lines, found, strict=True):
-                            number += 1
-                            yield number, data, line, start
-                            start += len(line)
-                        at.number, at.start, at.bad = number, start, 0
+                        numbers = range(at.number + 1, at.number + 1 + len(found))
+                        starts = accumulate(map(len, lines), initial=at.start)
+                        at.number, at.start, at.bad = at.number + len(found), at.start + sum(map(len, lines)), 0
+                        yield from zip(numbers, found, lines, starts)  # noqa: B905 - one start more: behind the last
                     ledger.bytes_read = at.start
                     if at.start > MAX_FILE_BYTES:
                         raise EOFError(f"more than {MAX_FILE_BYTES // 2**30} GiB")
@@ -151,18 +151,18 @@ def _batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
         yield lines
 
 
-def _all_decoded(lines: list[bytes], decode: Callable[[bytes], Value]) -> list[Value] | None:
+def _all_decoded(lines: list[bytes], decode: Decode[Value]) -> list[Value] | None:
     """All lines decoded, or None where one of them needs a look of its own."""
     if _goes_on(lines[-1]):
         return None
     try:
-        return [decode(line) for line in lines]
+        return decode(lines)
     except ValueError:
         return None
 
 
 def _one_by_one(
-    lines: list[bytes], at: _At, ledger: FileLedger, decode: Callable[[bytes], Value]
+    lines: list[bytes], at: _At, ledger: FileLedger, decode: Decode[Value]
 ) -> Iterator[tuple[int, Value, bytes, int]]:
     for line in lines:
         start = at.start
@@ -172,7 +172,7 @@ def _one_by_one(
         try:
             if _goes_on(line):
                 raise ValueError(f"line longer than {MAX_ROW_BYTES // 2**20} MiB")
-            data = decode(line)
+            (data,) = decode((line,))
         except ValueError as error:
             if line.strip():
                 ledger.count_rows()
@@ -183,6 +183,11 @@ def _one_by_one(
             at.bad = 0
             ledger.rows += 1
             yield at.number, data, line, start
+
+
+def row_values(lines: Sequence[bytes]) -> list[dict[str, Any] | list[Any]]:
+    """The objects or lists on some lines. Raises ValueError with the reason where one has none."""
+    return list(map(row_value, lines))
 
 
 def row_value(line: bytes) -> dict[str, Any] | list[Any]:

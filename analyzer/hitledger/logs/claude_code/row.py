@@ -1,5 +1,7 @@
 """A row of a transcript: the fields that decide something, decoded straight from its line. All others are passed over."""
 
+from collections.abc import Sequence
+from itertools import filterfalse
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -70,17 +72,23 @@ _decode_any_usage = msgspec.json.Decoder(Row[dict[str, Any]]).decode
 _UNTYPED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def row_of(line: bytes) -> Row[Any]:
-    """The row on one line. Raises ValueError with the reason where there is none."""
-    try:
-        row = _decode(line)
-        if not line.isascii():
+def rows_of(lines: Sequence[bytes]) -> list[Row[Any]]:
+    """The rows on some lines. Raises ValueError with the reason where one has none."""
+    found: list[Row[Any]] = []
+    left = iter(lines)
+    while len(found) < len(lines):
+        try:
+            found.extend(map(_decode, left))  # keeps what came before a row that is refused
+        except msgspec.ValidationError:
+            found.append(_unusual(lines[len(found)]))
+        except _UNTYPED:
+            found.append(_untyped(row_value(lines[len(found)])))
+    for line in filterfalse(bytes.isascii, lines):
+        try:
             line.decode()  # of the fields that are passed over, this alone is not checked
-    except msgspec.ValidationError:
-        return _unusual(line)
-    except _UNTYPED:
-        return _untyped(row_value(line))
-    return row
+        except UnicodeDecodeError:
+            row_value(line)  # says what is wrong
+    return found
 
 
 def _unusual(line: bytes) -> Row[Any]:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from hitledger.logs.claude_code.chain import Chain, Complete
 from hitledger.logs.claude_code.deferred import Rows
 from hitledger.logs.claude_code.request import Request
-from hitledger.logs.claude_code.row import Entry, Message, Row, ToolResult, row_of
+from hitledger.logs.claude_code.row import Entry, Message, Row, ToolResult, rows_of
 from hitledger.logs.files import LogFile
 from hitledger.logs.ingest import UNEXPECTED, FileLedger
 from hitledger.types import Call, Evidence, Prompt
@@ -49,7 +49,7 @@ class Transcript:
     def calls(self) -> Iterator[Call]:
         """The calls of the file in the order of their first rows."""
         kinds, assistant, user = self.kinds, self._assistant, self._user
-        for entry in self.file.decoded(self.ledger, row_of):
+        for entry in self.file.decoded(self.ledger, rows_of):
             row = entry[1]
             try:
                 kind = row.type
