@@ -6,8 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hitledger.policies.entries import alive
-from hitledger.policies.lives import Held, life_behind, lives_of, renew
+from hitledger.policies.lives import Held, alive, life_behind, lives_of, renew
 from hitledger.policies.rule import Algorithm, Basis, Lifetime, Rule
 
 RULE = Rule(
@@ -23,12 +22,12 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def written(front: Held | None, now: datetime, ttl: str, user: int) -> Held:
-    return Held(None, front, life_behind(front, now, ttl, user))
+    return Held(None, front, life_behind(front, RULE, ttl, now, user))
 
 
 def read(held: Held, now: datetime, user: int) -> None:
     for life in lives_of(held):
-        if alive(life, RULE, now):
+        if alive(life, now):
             life.used, life.user = now, user
 
 
@@ -36,9 +35,12 @@ def read(held: Held, now: datetime, user: int) -> None:
 class Plain:
     """An entry that knows its own last use."""
 
-    used: datetime | None
+    used: datetime
     ttl: str
     parent: int | None  # by its place in the list
+
+    def lives(self, now: datetime) -> bool:
+        return now - self.used <= timedelta(seconds={"5m": 300, "1h": 3600}[self.ttl])
 
 
 def walk(plain: list[Plain], index: int, now: datetime) -> None:
@@ -46,7 +48,7 @@ def walk(plain: list[Plain], index: int, now: datetime) -> None:
     plain[index].used = now
     front = plain[index].parent
     while front is not None:
-        if alive(plain[front], RULE, now):
+        if plain[front].lives(now):
             plain[front].used = now
         front = plain[front].parent
 
@@ -65,9 +67,9 @@ def test_shared_lives_end_when_those_of_single_prefixes_do(steps: list[tuple[str
     for user, (kind, choice, ttl, seconds) in enumerate(steps):
         now += timedelta(seconds=seconds)
         at = choice % len(held) if held and choice < 40 else None
-        living = at is not None and alive(plain[at], RULE, now)
+        living = at is not None and plain[at].lives(now)
         if at is not None and living and kind == "n":
-            renew(held[at], now, ttl, user)
+            renew(held[at], RULE, ttl, now, user)
             plain[at].used, plain[at].ttl = now, ttl
             continue
         if at is not None and living:  # what stands in front of a new one was read by the same call

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from call_builders import START
 from hitledger.policies import blocks
 from hitledger.policies.cache import used_at, visible_from
-from hitledger.policies.entries import alive
-from hitledger.policies.lives import Life
+from hitledger.policies.lives import Life, alive
 from hitledger.policies.prefixes import Place, Prefixes
 from hitledger.policies.rule import Lifetime
 from hitledger.policies.view import View
@@ -36,10 +35,10 @@ class Apart(Prefixes):
         for position, key in view.ends():
             place = self.places.get(key)
             if place is None:
-                life = Life(now, view.rule.default_lifetime, index, None)
+                life = Life(now, "5m", 300, index, None)
                 place = self.places[key] = Place(visible_from(view), None, life)
             else:
-                if not alive(place.life, view.rule, view.call.started_at):
+                if not alive(place.life, view.call.started_at):
                     place.life.visible = visible_from(view)
                 place.life.used, place.life.user = now, index
             place.is_end = place.is_end or position == view.length

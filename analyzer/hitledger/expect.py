@@ -6,7 +6,6 @@ from datetime import date
 import msgspec
 from msgspec.structs import replace
 
-from hitledger.lifetimes import seconds_of
 from hitledger.policies import message_ends
 from hitledger.policies.blocks import BlockCache
 from hitledger.policies.cache import Blocked, Cache, Forecast
@@ -26,6 +25,9 @@ from hitledger.types import Call, Evidence, Parameter, Prompt, Tier
 
 # Route fields that name another cache. A routing key only makes one more likely to be found, yet a new one starts cold.
 KEY_FIELDS = frozenset({"account", "host", "upstream", "prompt_cache_key", "replica", "affinity"})
+
+RECONSTRUCTED = Evidence.RECONSTRUCTED  # attributes of an enumeration are found slowly
+NO_CACHE, BREAKPOINTS, MESSAGE_ENDS = Algorithm.NONE, Algorithm.BREAKPOINTS, Algorithm.MESSAGE_ENDS
 
 SLACK_TOKENS, SLACK_SHARE = 16, 0.01  # a read this close to the expected one is explained by it
 
@@ -117,30 +119,25 @@ class Forecaster:
 
     def _view(self, call: Call, last: View | None) -> View | None:
         """The call as its cache sees it; `last`: its predecessor. None where no rule is known or it was refused."""
-        rule = rule_of(call, self._rules)
-        if rule is None or rule.algorithm is Algorithm.NONE or call.status >= 400 or not call.prompt.length:
+        rule = self._rules.pick(call) if call.engine is None else rule_of(call, self._rules)
+        if rule is None or rule.algorithm is NO_CACHE or call.status >= 400 or not call.prompt.length:
             return None
         salt, whole_salt, minimum, strips = self._terms(call, rule)
-        prompt = self._effective(call, rule, strips)
+        is_transcript = call.evidence is RECONSTRUCTED
+        prompt = call.prompt if is_transcript else _ordered(call, rule)
+        if strips:
+            prompt = self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
         root = last.root if last is not None and prompt.base is last.prompt else self._root(prompt)
         alike = last is not None and root is last.root and salt is last.salt
         head = last.head if last is not None and alike else self._hashes.head(root, salt, whole_salt)
-        given = marks_of(call, prompt, rule)
-        at_ends = message_ends.written(call, prompt, rule, given) if rule.algorithm is Algorithm.MESSAGE_ENDS else None
-        ttl = client_ttl(call, rule)
+        given = () if is_transcript else marks_of(prompt, rule)
+        at_ends = message_ends.written(call, prompt, rule, given) if rule.algorithm is MESSAGE_ENDS else None
+        ttl = lifetime_of(call) or rule.default_lifetime if is_transcript and rule.algorithm is BREAKPOINTS else None
         tokens_at = self._positions.of(call, prompt, given if at_ends is None else at_ends)
         return View(
             *(call, prompt, rule, self._hashes, tokens_at, given, ttl, at_ends),
             *(salt, whole_salt, minimum, root, head),
         )
-
-    def _effective(self, call: Call, rule: Rule, strips: bool) -> Prompt:
-        prompt = call.prompt
-        if call.evidence is Evidence.EXACT and rule.order != (Tier.TOOLS, Tier.SYSTEM, Tier.MESSAGES):
-            prompt = in_order(prompt, rule.order)
-        if not strips:
-            return prompt
-        return self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
 
     def _root(self, prompt: Prompt) -> Prompt:
         if prompt.base is None:
@@ -201,9 +198,16 @@ def rule_of(call: Call, rules: Rules) -> Rule | None:
     )
 
 
-def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
+def _ordered(call: Call, rule: Rule) -> Prompt:
+    """The prompt in the order in which the rule lays it out."""
+    if call.evidence is Evidence.EXACT and rule.order != (Tier.TOOLS, Tier.SYSTEM, Tier.MESSAGES):
+        return in_order(call.prompt, rule.order)
+    return call.prompt
+
+
+def marks_of(prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
     """Cache marks of a request with their positions; a transcript shows none."""
-    if call.evidence is Evidence.RECONSTRUCTED or not rule.algorithm.writes_at_marks:
+    if not rule.algorithm.writes_at_marks:
         return ()
     return tuple(
         Mark(position, segment.mark)
@@ -212,21 +216,9 @@ def marks_of(call: Call, prompt: Prompt, rule: Rule) -> tuple[Mark, ...]:
     )
 
 
-def client_ttl(call: Call, rule: Rule) -> str | None:
-    """The lifetime that a transcript's client writes with; None where its requests need no marks."""
-    if call.evidence is not Evidence.RECONSTRUCTED or rule.algorithm is not Algorithm.BREAKPOINTS:
-        return None
-    return lifetime_of(call) or rule.default_lifetime
-
-
 def lifetime_of(call: Call) -> str | None:
     """The shortest lifetime that the usage says was written, None where it does not say."""
-    writes = call.usage.cache_writes if call.usage is not None else None
-    if not writes:
-        return None
-    if len(writes) == 1:
-        return writes[0].ttl or None if writes[0].tokens else None
-    return min((write.ttl for write in writes if write.tokens and write.ttl), key=seconds_of, default=None)
+    return None if call.usage is None else call.usage.lifetime
 
 
 def slack_of(expected: int) -> float:

@@ -12,6 +12,8 @@ from enum import StrEnum
 import msgspec
 from msgspec.structs import force_setattr
 
+from hitledger.lifetimes import seconds_of
+
 
 class Evidence(StrEnum):
     """How much of the prompt the log holds."""
@@ -132,6 +134,12 @@ class CacheWrite(msgspec.Struct, frozen=True, gc=False):
     tokens: int
 
 
+def _shortest(writes: tuple[CacheWrite, ...]) -> str | None:
+    if len(writes) == 1:
+        return writes[0].ttl or None
+    return min((write.ttl for write in writes if write.tokens and write.ttl), key=seconds_of, default=None)
+
+
 class Usage(msgspec.Struct, frozen=True, gc=False):
     """Reported tokens in disjoint classes, whatever the provider's own convention. None: not reported, never zero."""
 
@@ -141,9 +149,10 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     output_tokens: int | None
     output_estimated: bool = False  # the log held a placeholder; the count was estimated from the content
     read_accumulated: bool = False  # server tools ran: reads add up over hidden calls, so they are no prompt property
-    # Sums of the above, made once: every stage of an audit asks for them.
+    # What follows from the above, found once: every stage of an audit asks for it.
     cache_write_tokens: int | None = None  # all written tokens, whatever their lifetime
     input_tokens: int = 0  # the whole prompt: uncached + read + written
+    lifetime: str | None = None  # the shortest that was written; None where nothing was, or it was not said
 
     def __post_init__(self) -> None:
         writes = self.cache_writes
@@ -152,6 +161,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
             written = 0
             for write in writes:  # one at most, nearly always: a sum over a list of it takes longer
                 written += write.tokens
+        force_setattr(self, "lifetime", _shortest(writes) if written and writes else None)
         force_setattr(self, "cache_write_tokens", written)
         force_setattr(self, "input_tokens", self.uncached_input_tokens + (self.cache_read_tokens or 0) + (written or 0))
 

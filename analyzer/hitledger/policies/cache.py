@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from hitledger.policies.entries import MarkedEntry
+from hitledger.policies.lives import MarkedEntry
 from hitledger.policies.view import View
 
 AN_INSTANT = timedelta(microseconds=1)

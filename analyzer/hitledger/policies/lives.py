@@ -1,4 +1,4 @@
-"""Prefixes that live and end together.
+"""Prefixes that a cache holds, and those that live and end together.
 
 A call uses the prefix that it reads and all in front of it, and a long session has one for each of its calls. So
 prefixes that stand one behind the other, and were last used by the same call with the same lifetime, share one life:
@@ -10,12 +10,15 @@ from datetime import datetime
 
 import msgspec
 
+from hitledger.policies.rule import Rule
+
 
 class Life(msgspec.Struct, eq=False):
     """When some prefixes, one behind the other, were last used, and how long they live from then on."""
 
     used: datetime | None  # last write or read
     ttl: str
+    seconds: int | None  # the lifetime; None where it is not published
     user: int  # index of the call that used them last
     front: "Held | None"  # the prefix in front of the shortest of them: it has another life
     visible: datetime | None = None  # from when on they can be read once they had expired and were written anew
@@ -33,7 +36,15 @@ class Held(msgspec.Struct, eq=False):
         self.life.last = self
 
 
-def life_behind(front: Held | None, used: datetime | None, ttl: str, user: int) -> Life:
+class MarkedEntry(Held, eq=False):
+    """A prefix up to a mark."""
+
+    tokens: int
+    source: int  # index of the call that wrote it
+    exact: bool  # whether `tokens` is a logged figure
+
+
+def life_behind(front: Held | None, rule: Rule, ttl: str, used: datetime | None, user: int) -> Life:
     """For what a call writes behind a prefix: the life of that one where the same call used it, else a new one."""
     if front is not None:
         life = front.life
@@ -41,10 +52,10 @@ def life_behind(front: Held | None, used: datetime | None, ttl: str, user: int) 
             if life.last is not front:
                 _end_at(front)
             return life
-    return Life(used, ttl, user, front)
+    return Life(used, ttl, rule.seconds(ttl), user, front)
 
 
-def renew(held: Held, used: datetime | None, ttl: str, user: int) -> None:
+def renew(held: Held, rule: Rule, ttl: str, used: datetime | None, user: int) -> None:
     """Written again while it lives: it alone is used, and has the lifetime of the write."""
     life = held.life
     if life.user == user and life.ttl == ttl:
@@ -54,7 +65,7 @@ def renew(held: Held, used: datetime | None, ttl: str, user: int) -> None:
     parent = held.parent
     if parent is not None and parent.life is life:
         life.last = parent
-    held.life = Life(used, ttl, user, parent, life.visible, held)
+    held.life = Life(used, ttl, rule.seconds(ttl), user, parent, life.visible, held)
 
 
 def lives_of(held: Held) -> Iterator[Life]:
@@ -71,9 +82,24 @@ def lives_of(held: Held) -> Iterator[Life]:
 def _end_at(held: Held) -> None:
     """The prefixes behind one in its life get a life of their own: from here on it is used without them."""
     life = held.life
-    behind = Life(life.used, life.ttl, life.user, held, life.visible, life.last)
+    behind = msgspec.structs.replace(life, front=held)
     node = life.last
     while node is not held:
         node.life = behind
         node = node.parent  # type: ignore[assignment]  # those of one life lead to each other
     life.last = held
+
+
+def alive(life: Life, now: datetime | None) -> bool:
+    """Whether the lifetime has not run out; unknown times and unpublished lifetimes never expire."""
+    if now is None or life.used is None or life.seconds is None:
+        return True
+    return (now - life.used).total_seconds() <= life.seconds
+
+
+def visible(held: Held, now: datetime | None) -> bool:
+    """Whether it can be read yet, if it lives."""
+    if now is None:
+        return True
+    again = held.life.visible
+    return (held.visible is None or held.visible <= now) and (again is None or again <= now)

@@ -9,9 +9,8 @@ from datetime import datetime
 
 from hitledger.policies import breakpoints, message_ends
 from hitledger.policies.cache import Blocked, Forecast, Obstacle, used_at, visible_from
-from hitledger.policies.entries import MarkedEntry, alive, visible
 from hitledger.policies.heads import Heads
-from hitledger.policies.lives import life_behind, lives_of, renew
+from hitledger.policies.lives import MarkedEntry, alive, life_behind, lives_of, renew, visible
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.view import EntryKey, Mark, View
 
@@ -25,13 +24,13 @@ class MarkedCache:
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest entry that a mark finds; writes at the marks behind it, longer lifetimes first."""
-        rule, entries = view.rule, self._entries
+        entries = self._entries
         left = self._left_by_base(view, now)
         if left is not None:
             return left
         for position, key in _looked_at(view):
             entry = entries.get(key)
-            if entry is not None and alive(entry.life, rule, now) and visible(entry, now):
+            if entry is not None and alive(entry.life, now) and visible(entry, now):
                 tokens = entry.tokens
                 if not entry.exact and self._is_head(view, position):
                     tokens = self._heads.of(view).length or tokens
@@ -48,7 +47,7 @@ class MarkedCache:
         entry = self._entries.get((base, salt))
         if entry is None or not entry.exact or not base.length:
             return None
-        if not alive(entry.life, view.rule, now) or not visible(entry, now):
+        if not alive(entry.life, now) or not visible(entry, now):
             return None
         return Forecast(entry.tokens, entry.source, base.length, True, _writes(view, entry.tokens), entry)
 
@@ -73,7 +72,7 @@ class MarkedCache:
             entry = self._entries.get(key)
             if entry is None or entry.tokens <= read:
                 continue
-            if not alive(entry.life, view.rule, now):
+            if not alive(entry.life, now):
                 expired = expired or Blocked(Obstacle.EXPIRED, entry.source, entry.tokens, entry.tokens)
                 continue
             longest = expired.tokens if expired is not None else entry.tokens
@@ -98,21 +97,21 @@ class MarkedCache:
             self._heads.learn(view, index, forecast)
         if last is not None and rule.refreshed_by_read:
             for life in lives_of(last):  # logs show that short entries outlive their own last read
-                if alive(life, rule, started):
+                if alive(life, started):
                     life.used, life.user = now, index
         places = _written_at(view)
         in_front: MarkedEntry | None = None  # of what was read: an entry has only shorter ones for parents
         for position, ttl, key in places:
             behind, entry = position > forecast.position, entries.get(key)
-            if entry is None or not alive(entry.life, rule, started):
+            if entry is None or not (entry.life.user == index or alive(entry.life, started)):
                 tokens, exact = _entry_tokens(view, position, position == places[-1][0])
                 if not tokens or tokens < view.minimum:
                     continue
                 parent = last if behind else in_front
-                life = life_behind(parent, now, ttl, index)
+                life = life_behind(parent, rule, ttl, now, index)
                 entry = entries[key] = MarkedEntry(visible_from(view), parent, life, tokens, index, exact)
             elif rule.refreshed_by_read:
-                renew(entry, now, ttl, index)
+                renew(entry, rule, ttl, now, index)
             left = max(left, entry.tokens)
             if behind:
                 last = entry

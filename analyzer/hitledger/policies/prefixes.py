@@ -6,8 +6,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from hitledger.policies.cache import Blocked, Obstacle, used_at, visible_from
-from hitledger.policies.entries import Entry, alive, visible
-from hitledger.policies.lives import Held, life_behind, lives_of
+from hitledger.policies.lives import Held, Life, alive, life_behind, lives_of, visible
 from hitledger.policies.view import ROOT, EntryKey, View
 from hitledger.prefix import common_characters
 from hitledger.types import Evidence, Kind, Segment
@@ -25,7 +24,7 @@ class Place(Held, eq=False):
 class Following(Struct):
     """What followed a position, with the parameters that count there."""
 
-    entry: Entry
+    held: Held
     texts: list[str] = field(default_factory=list)  # of segments, sorted
 
 
@@ -49,7 +48,7 @@ class Prefixes:
         """The longest prefix shared with an earlier prompt that still lives and can be read."""
         for position, key in view.ends():
             place = self.places.get(key)
-            if place is not None and _readable(place, view, now):
+            if place is not None and usable(place, now):
                 return self._extended(view, position, place, now)
         part = self._part(view, 0, now)
         return None if part is None else Shared(part_tokens(view, 0, part[0]), 0, *part)
@@ -66,9 +65,9 @@ class Prefixes:
         if position >= view.length or view.call.evidence is not Evidence.EXACT:
             return None
         following = self._following.get(_following_key(view, position))
-        if following is None or not usable(following.entry, view, now):
+        if following is None or not usable(following.held, now):
             return None
-        return _longest_part(following.texts, view.segment(position)), following.entry.source
+        return _longest_part(following.texts, view.segment(position)), following.held.life.user
 
     def beyond(self, view: View, now: datetime | None, tokens: int) -> Blocked | None:
         """The longest matching position, if it is longer than `tokens` and is expired or not readable yet."""
@@ -79,9 +78,9 @@ class Prefixes:
             life, held = place.life, view.tokens_at(position)
             if held <= tokens:
                 return None
-            if not alive(life, view.rule, now):
+            if not alive(life, now):
                 return Blocked(Obstacle.EXPIRED, life.user, held, held)
-            if not _readable(place, view, now):
+            if not usable(place, now):
                 return Blocked(Obstacle.NOT_YET_VISIBLE, life.user, held, held)
             return None
         return None
@@ -97,7 +96,7 @@ class Prefixes:
                 break
             new.append(key)
         for key in reversed(new):
-            life = life_behind(front, used_at(view), view.rule.default_lifetime, index)
+            life = life_behind(front, view.rule, view.rule.default_lifetime, used_at(view), index)
             front = self.places[key] = Place(visible_from(view), front, life)
         if front is not None:
             front.is_end = True
@@ -110,39 +109,30 @@ class Prefixes:
             key = _following_key(view, position)
             following = self._following.get(key)
             if following is None:
-                following = self._following[key] = Following(_entry(view, index))
+                following = self._following[key] = Following(held_alone(view, index))
             else:
-                _renew(following.entry, view, index)
+                _use(following.held, view, index)
             _remember(following.texts, view.segment(position).text)
 
 
-def _readable(place: Place, view: View, now: datetime | None) -> bool:
-    life = place.life
-    return alive(life, view.rule, now) and visible(place, now) and visible(life, now)
+def usable(held: Held, now: datetime | None) -> bool:
+    """Whether a prefix lives and can be read."""
+    return alive(held.life, now) and visible(held, now)
 
 
-def _use(place: Place, view: View, index: int) -> None:
-    """The positions up to a known one are in this prompt, too: those that had expired are written anew."""
-    for life in lives_of(place):
-        if not alive(life, view.rule, view.call.started_at):
+def held_alone(view: View, index: int) -> Held:
+    """What a call writes and what lives by itself."""
+    rule = view.rule
+    life = Life(used_at(view), rule.default_lifetime, rule.seconds(rule.default_lifetime), index, None)
+    return Held(visible_from(view), None, life)
+
+
+def _use(held: Held, view: View, index: int) -> None:
+    """The prompt holds a known prefix and all in front of it: those that had expired are written anew."""
+    for life in lives_of(held):
+        if not alive(life, view.call.started_at):
             life.visible = visible_from(view)
         life.used, life.user = used_at(view), index
-
-
-def usable(entry: Entry, view: View, now: datetime | None) -> bool:
-    """Whether an entry lives and can be read."""
-    return alive(entry, view.rule, now) and visible(entry, now)
-
-
-def _entry(view: View, index: int) -> Entry:
-    return Entry(view.rule.default_lifetime, used_at(view), visible_from(view), index)
-
-
-def _renew(entry: Entry, view: View, index: int) -> None:
-    """Used again; where it had expired it is written anew, and readable only from then on."""
-    if not alive(entry, view.rule, view.call.started_at):
-        entry.visible = visible_from(view)
-    entry.used, entry.source = used_at(view), index
 
 
 def _following_key(view: View, position: int) -> EntryKey:

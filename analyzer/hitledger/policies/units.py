@@ -9,16 +9,16 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
-from hitledger.policies.cache import Blocked, Forecast, used_at, visible_from
-from hitledger.policies.entries import Entry
-from hitledger.policies.prefixes import NOTHING, Prefixes, behind_answer, part_tokens, usable
+from hitledger.policies.cache import Blocked, Forecast
+from hitledger.policies.lives import Held
+from hitledger.policies.prefixes import NOTHING, Prefixes, behind_answer, held_alone, part_tokens, usable
 from hitledger.policies.view import EntryKey, View
 
 
 class Unit(Struct):
     """A persisted prefix: up to a position, or a part of the segment behind it further."""
 
-    entry: Entry
+    held: Held
     part: str = ""
     is_end: bool = False  # a prompt ended here, so a second unit stands behind the answer
 
@@ -32,7 +32,7 @@ class Units(Struct):
         """Add one, or renew the one that is there."""
         for known in self.items:
             if known.part == unit.part:
-                known.entry = unit.entry
+                known.held = unit.held
                 known.is_end = known.is_end or unit.is_end
                 return
         self.items.append(unit)
@@ -51,7 +51,7 @@ class UnitCache:
         for position, key in (*view.ends(), (0, NOTHING)):
             units = self._units.get(key)
             for unit in units.items if units is not None else ():
-                if usable(unit.entry, view, now) and _holds(view, position, unit):
+                if usable(unit.held, now) and _holds(view, position, unit):
                     return self._read(view, position, unit)
         return Forecast(0, None)
 
@@ -59,7 +59,7 @@ class UnitCache:
         if unit.is_end and view.rule.holds_output:
             position = behind_answer(view, position)
         read = _in_steps(view, view.tokens_at(position) + part_tokens(view, position, unit.part))
-        return Forecast(read, unit.entry.source if read else None, position)
+        return Forecast(read, unit.held.life.user if read else None, position)
 
     def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
         """A longer prefix that another request was still writing."""
@@ -67,11 +67,11 @@ class UnitCache:
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """A unit at the prompt's end, and one where it parts from an earlier prompt; returns the prompt's length."""
-        entry = Entry(view.rule.default_lifetime, used_at(view), visible_from(view), index)
+        held = held_alone(view, index)
         shared = self._prefixes.longest(view, view.call.started_at)
         if shared is not None and (shared.position or shared.part):
-            self._put(_key(view, shared.position), Unit(entry, shared.part))
-        self._put(_key(view, view.length), Unit(entry, is_end=True))
+            self._put(_key(view, shared.position), Unit(held, shared.part))
+        self._put(_key(view, view.length), Unit(held, is_end=True))
         self._prefixes.add(view, index)
         return _in_steps(view, view.tokens_at(view.length))
 
