@@ -348,7 +348,8 @@ def test_a30_a_usage_key_without_a_price_is_said(tmp_path: Path) -> None:
     call = call_of({"model": "m", "usage": row["usage_details"]})
     found = cost_of(call, PriceBook(card).rates("m", "vectors", NOON))
     assert found is not None
-    assert found.cache_read != wrong["cost_of_cached"]
+    cost_of_cached = found.total - Decimal(usage.uncached_input_tokens) / 1_000_000
+    assert cost_of_cached == Decimal("0.0009") != wrong["cost_of_cached"]
     assert found.notes[0] == "no read price is listed: reads cost what input costs"
 
 

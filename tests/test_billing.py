@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from call_builders import audited
 from hitledger.billing import (
     Cost,
     CostSource,
@@ -22,7 +23,7 @@ from hitledger.billing import (
 from hitledger.lifetimes import seconds_of
 from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.segments import Api, Layout
-from hitledger.types import CacheWrite, Call, Evidence, Place, Usage, prompt_of
+from hitledger.types import CacheWrite, Call, Certainty, Evidence, Place, Usage, prompt_of
 
 AT = datetime(2026, 11, 27, 12, tzinfo=UTC)
 BOOK = PriceBook()
@@ -43,14 +44,8 @@ def rates(one: Call) -> Rates:
 
 def test_classes_are_priced_apart() -> None:
     cost = cost_of(call(), rates(call()))
-    assert cost == Cost(
-        total=Decimal("0.0825"),
-        source=CostSource.USAGE,
-        uncached_input=Decimal("0.005"),
-        cache_read=Decimal("0.025"),
-        cache_write=Decimal("0.045"),  # 4,000 x 6.25 + 2,000 x 10
-        output=Decimal("0.0075"),
-    )
+    # 1,000 x 5 + 50,000 x 0.50 + (4,000 x 6.25 + 2,000 x 10) + 300 x 25
+    assert cost == Cost(Decimal("0.005") + Decimal("0.025") + Decimal("0.045") + Decimal("0.0075"), CostSource.USAGE)
 
 
 def test_order_of_truth() -> None:
@@ -197,3 +192,13 @@ def test_a_cost_is_the_sum_of_its_classes(uncached: int, read: int, short: int, 
 def test_lifetimes_in_seconds() -> None:
     names = ("5m", "30m", "1h", "12h", "90s", "1d", "", "soon", "h", "-5m", "5 m", "٥m", "9" * 5000 + "h")
     assert [seconds_of(name) for name in names] == [300, 1800, 3600, 43200, 90, 86400, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_what_a_price_takes_for_granted_is_said_and_makes_the_cost_an_estimate() -> None:
+    known = call(Usage(1_000, 0, (CacheWrite("5m", 1_000),), 10), id="known")
+    open_end = call(Usage(1_000, 0, (CacheWrite("", 1_000),), 10), id="open", session="other")
+    found = audited(known, open_end)
+    assert [one.certainty.get("cost") for one in found.calls] == [None, Certainty.ESTIMATED]
+    assert [one.cost for one in found.calls] == [Decimal("0.0115")] * 2  # 1,000 x 5 + 1,000 x 6.25 + 10 x 25
+    (price,) = found.prices
+    assert price.notes == ("write lifetime not logged: priced as the default one",)

@@ -26,16 +26,15 @@ class CostSource(StrEnum):
     EXPECTED = "expected x price"
 
 
+LOGGED = CostSource.LOGGED  # attributes of an enumeration are found slowly
+
+
 class Cost(msgspec.Struct, frozen=True, gc=False):
-    """USD of one call. The classes are None where the log gives the total alone."""
+    """USD of one call."""
 
     total: Decimal
     source: CostSource
-    uncached_input: Decimal | None = None
-    cache_read: Decimal | None = None
-    cache_write: Decimal | None = None
-    output: Decimal | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what it takes for granted, where usage and prices do not say all
 
 
 def rates_of(book: PriceBook, call: Call, prompt_tokens: int) -> Rates | UnknownPrice:
@@ -87,8 +86,13 @@ def trusted_cost(call: Call) -> Decimal | None:
     return call.logged_cost
 
 
+def is_exact(cost: Cost, usage: Usage | None) -> bool:
+    """Whether all that makes up a cost is known: the log has it, or every class of tokens that is billed."""
+    return cost.source is LOGGED or (not cost.notes and all_classes_logged(usage))
+
+
 def all_classes_logged(usage: Usage | None) -> bool:
-    """Whether every class of tokens that is billed stands in the log: only then is usage x price exact."""
+    """Whether every class of tokens that is billed stands in the log."""
     if usage is None or usage.output_estimated:
         return False
     return usage.cache_read_tokens is not None and usage.output_tokens is not None
@@ -105,21 +109,20 @@ def computed_cost(call: Call, rates: Rates | None) -> Decimal | None:
 
 
 def _priced(call: Call, usage: Usage, rates: Rates, source: CostSource) -> Cost:
-    notes = rates.notes
-    uncached = usage.uncached_input_tokens * rates.input
-    read = (usage.cache_read_tokens or 0) * rates.cache_read
-    written = Decimal(0)
+    notes, output = rates.notes, usage.output_tokens
+    total = usage.uncached_input_tokens * rates.input + (usage.cache_read_tokens or 0) * rates.cache_read
     for write in _settled_writes(call, usage):
         rate = _write_rate(call, write, rates)
-        written += write.tokens * rate.rate
+        total += write.tokens * rate.rate
         if rate.note or not write.ttl:
             notes += tuple(filter(None, (rate.note, _assumption(write, rates))))
-    if usage.output_tokens and rates.output is None:
-        raise UnknownPrice(call.model, call.provider, "no price for generated tokens")
-    output = (usage.output_tokens or 0) * (rates.output or Decimal(0))
-    if usage.output_tokens is None:
+    if output is None:
         notes += ("output not reported: the cost is a lower bound",)
-    return Cost(uncached + read + written + output, source, uncached, read, written, output, notes)
+    elif rates.output is not None:
+        total += output * rates.output
+    elif output:
+        raise UnknownPrice(call.model, call.provider, "no price for generated tokens")
+    return Cost(total, source, notes)
 
 
 def cost_of_break(call: Call, rebilled_tokens: int, rates: Rates) -> Decimal:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import cache
 
 from hitledger.attribution import attribution_of, ideal_of
-from hitledger.billing import CostSource, all_classes_logged, computed_cost
+from hitledger.billing import Cost, computed_cost, is_exact
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
@@ -109,7 +109,7 @@ def call_result(
         cost.source if cost is not None else None,
         call.logged_cost,
         redact(call.provider_reason) if call.provider_reason else None,
-        _certainty(call, expectation, cost.source if cost is not None else None),
+        _certainty(call, expectation, cost),
         _notes(call, expectation),
         computed_cost(call, rates) if call.logged_cost is not None else None,
     )
@@ -196,13 +196,13 @@ def _without_cache(usage: Usage | None, rates: Rates | None) -> Decimal | None:
     return usage.input_tokens * rates.input + (usage.output_tokens or 0) * rates.output
 
 
-def _certainty(call: Call, expectation: Expectation | None, source: CostSource | None) -> dict[str, Certainty]:
+def _certainty(call: Call, expectation: Expectation | None, cost: Cost | None) -> dict[str, Certainty]:
     return _certainties(
         certainty_of(call),
         call.evidence is Evidence.EXACT,
         expectation is not None,
         expectation is not None and expectation.forecast.exact,
-        source not in (None, CostSource.LOGGED) and not all_classes_logged(call.usage),
+        cost is not None and not is_exact(cost, call.usage),
         call.usage is not None and call.usage.output_estimated,
     )
 

@@ -22,8 +22,10 @@ class CallMoney(msgspec.Struct, frozen=True, gc=False):
 
 def money_of(book: PriceBook, call: Call, expectation: Expectation | None) -> CallMoney:
     """The cost from the log, from logged usage, or from what the rule expects; an unknown price is said."""
-    expected = None if call.usage is not None else _expected_usage(expectation)
-    usage = call.usage or expected
+    usage = call.usage
+    expected = _expected_usage(expectation) if usage is None else None
+    if usage is None:
+        usage = expected
     if call.status >= 400 or (usage is None and trusted_cost(call) is None):
         return CallMoney(None, None, None)
     rates = rates_of(book, call, usage.input_tokens if usage is not None else 0)
@@ -32,8 +34,6 @@ def money_of(book: PriceBook, call: Call, expectation: Expectation | None) -> Ca
         cost = cost_of(call, known, expected)
     except UnknownPrice as error:
         return CallMoney(None, known, str(rates if isinstance(rates, UnknownPrice) else error))
-    if cost is not None:
-        cost = Cost(cost.total, cost.source)  # its parts are not shown
     return CallMoney(cost, known, None if known is not None else str(rates))
 
 

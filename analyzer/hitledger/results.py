@@ -182,6 +182,7 @@ class PriceUsed(msgspec.Struct, frozen=True):
     output: Decimal | None
     source: str
     error: str | None
+    notes: tuple[str, ...] = ()  # what was taken for granted at this price
 
 
 class CauseTotal(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hitledger.billing import CostSource
+from hitledger.billing import LOGGED
 from hitledger.expect import Expectation
 from hitledger.logs.ingest import Ingest
 from hitledger.money import CallMoney
@@ -71,20 +71,35 @@ def prices_used(calls: Sequence[Call], money: Sequence[CallMoney]) -> tuple[Pric
     """The prices that were applied, one row for each distinct one, and what has none with the reason."""
     alike: Counter[tuple[str, str, str, int, str | None]] = Counter()  # rates by identity: their hash is dear
     rates: dict[int, Rates | None] = {}
+    notes: dict[int, dict[str, None]] = {}
     for call, item in zip(calls, money, strict=True):
-        if item.rates is not None or item.error is not None or (item.cost and item.cost.source != CostSource.LOGGED):
-            rates[id(item.rates)] = item.rates
-            alike[call.served_model or call.model, call.provider, call.tier, id(item.rates), item.error] += 1
+        cost, known = item.cost, item.rates
+        if known is not None or item.error is not None or (cost is not None and cost.source is not LOGGED):
+            rates[id(known)] = known
+            alike[call.served_model or call.model, call.provider, call.tier, id(known), item.error] += 1
+            if cost is not None and cost.notes:
+                notes.setdefault(id(known), {}).update(dict.fromkeys(cost.notes))
     counted: Counter[tuple[str, str, str, Rates | None, str | None]] = Counter()
+    said: dict[tuple[str, str, str, Rates | None, str | None], dict[str, None]] = {}
     for (model, provider, tier, identity, error), number in alike.items():
-        counted[model, provider, tier, rates[identity], error] += number
-    rows = [_price_used(*key, number) for key, number in counted.items()]
+        key = (model, provider, tier, rates[identity], error)
+        counted[key] += number
+        said.setdefault(key, {}).update(notes.get(identity, {}))
+    rows = [_price_used(*key, number, tuple(sorted(said[key]))) for key, number in counted.items()]
     return tuple(sorted(rows, key=lambda row: (row.provider, row.model, row.tier, row.source, str(row.input))))
 
 
-def _price_used(model: str, provider: str, tier: str, rates: Rates | None, error: str | None, calls: int) -> PriceUsed:
+def _price_used(
+    model: str,
+    provider: str,
+    tier: str,
+    rates: Rates | None,
+    error: str | None,
+    calls: int,
+    notes: tuple[str, ...],
+) -> PriceUsed:
     if rates is None:
-        return PriceUsed(model, provider, tier, calls, None, None, {}, None, "", error)
+        return PriceUsed(model, provider, tier, calls, None, None, {}, None, "", error, notes)
     return PriceUsed(
         model=model,
         provider=provider,
@@ -96,4 +111,5 @@ def _price_used(model: str, provider: str, tier: str, rates: Rates | None, error
         output=rates.output * PER_MILLION if rates.output is not None else None,
         source=rates.source,
         error=None,
+        notes=notes,
     )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from hitledger.errors import UsageError
@@ -69,15 +70,14 @@ def _rules(rules: Sequence[RuleUsed]) -> tuple[RuleUsed, ...]:
 
 
 def _prices(prices: Sequence[PriceUsed]) -> tuple[PriceUsed, ...]:
-    """Rows that differ in anything but their calls stay apart."""
-    merged: list[PriceUsed] = []
+    """Rows that differ in anything but their calls and notes stay apart."""
+    merged: dict[bytes, PriceUsed] = {}
     for price in prices:
-        place = next((n for n, one in enumerate(merged) if replace(one, calls=0) == replace(price, calls=0)), None)
-        if place is None:
-            merged.append(price)
-        else:
-            merged[place] = replace(price, calls=price.calls + merged[place].calls)
-    return tuple(merged)
+        key = encode(replace(price, calls=0, notes=()))
+        one = merged.get(key)
+        both = price.notes if one is None else tuple(sorted({*one.notes, *price.notes}))
+        merged[key] = replace(price, calls=price.calls + (one.calls if one is not None else 0), notes=both)
+    return tuple(merged.values())
 
 
 def instant(text: str, option: str) -> datetime:

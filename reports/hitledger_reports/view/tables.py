@@ -169,6 +169,7 @@ def prices(audit: Audit) -> Table:
         (Column("output_usd", "Output", Unit.USD), lambda price: price.output),
         (Column("source", "Source"), lambda price: shown(price.source, PATH)),
         (Column("error", "Problem"), lambda price: shown(price.error or "", PATH)),
+        (Column("notes", "Taken for granted"), lambda price: shown("; ".join(price.notes), PROSE)),
     )
     return table_of("prices", "Prices used (USD per million tokens)", fields, audit.prices)
 
