@@ -16,9 +16,10 @@ from hitledger.prefix import common_segments, segments_from
 from hitledger.prices import Rates
 from hitledger.redact import redact, window
 from hitledger.results import WARMED, Break, CallResult, SegmentResult
-from hitledger.types import Call, Certainty, Evidence, Kind, Prompt, Segment, Usage
+from hitledger.types import CacheWrite, Call, Certainty, Evidence, Kind, Prompt, Segment, Usage
 from hitledger.verdicts import Verdict, place_of
 
+EXACT = Evidence.EXACT  # attributes of an enumeration are found slowly
 SHOWN_TEXT = 2000  # characters on either side of a difference with --show-text
 MAX_VALUE = 100_000  # of a changed value that is looked at for secrets
 
@@ -61,11 +62,15 @@ def call_result(
     call, usage, cost, rates = link.call, link.call.usage, money.cost, money.rates
     before = calls[link.predecessor] if link.predecessor is not None else None
     shared = common_segments(before.prompt, call.prompt) if before is not None else 0
-    forecast = expectation.forecast if expectation is not None else None
-    source = forecast.source if forecast is not None else None
-    total = usage.input_tokens if usage is not None else None
-    expected = None if forecast is None else forecast.read if total is None else min(forecast.read, total)
-    ideal = ideal_of(total, verdict.readable_before, forecast.read if forecast is not None else None)
+    total = uncached = read = written = writes = output = source = forecast_read = expected_write = None
+    if usage is not None:
+        total, uncached, output = usage.input_tokens, usage.uncached_input_tokens, usage.output_tokens
+        read, written, writes = usage.cache_read_tokens, usage.cache_write_tokens, _writes(usage.cache_writes)
+    if expectation is not None:
+        forecast = expectation.forecast
+        forecast_read, expected_write, source = forecast.read, forecast.written, forecast.source
+    expected = forecast_read if total is None or forecast_read is None or forecast_read < total else total
+    ideal = ideal_of(total, verdict.readable_before, forecast_read)
     # By position: a struct of so many fields takes 18 times as long to build by name. Order: that of CallResult.
     return CallResult(
         call.id,
@@ -90,19 +95,19 @@ def call_result(
         ttl_of(call, expectation),
         call.purpose,
         call.events,
-        0 if call.evidence is Evidence.EXACT else shared,
+        0 if call.evidence is EXACT else shared,
         _segments(call, before, expectation, counter, shared) if with_segments else (),
         _common_tokens(shared, call.prompt, before, expectation),
         total,
-        usage.uncached_input_tokens if usage is not None else None,
-        usage.cache_read_tokens if usage is not None else None,
-        usage.cache_write_tokens if usage is not None else None,
-        _writes(usage),
-        usage.output_tokens if usage is not None else None,
+        uncached,
+        read,
+        written,
+        writes,
+        output,
         ideal,
         expected,
         (0, expected) if expected and expectation is not None and expectation.rule.best_effort else None,
-        forecast.written if forecast is not None else None,
+        expected_write,
         attribution_of(ideal, verdict, expectation),
         cost.total if cost is not None else None,
         _without_cache(usage, rates) if cost is not None else None,
@@ -183,10 +188,8 @@ def _common_tokens(shared: int, prompt: Prompt, before: Call | None, expectation
     return view.tokens_at(min(shared, prompt.length)) if view.prompt.length == prompt.length else None
 
 
-def _writes(usage: Usage | None) -> dict[str, int] | None:
-    if usage is None or usage.cache_writes is None:
-        return None
-    return {write.ttl: write.tokens for write in usage.cache_writes if write.tokens}
+def _writes(writes: tuple[CacheWrite, ...] | None) -> dict[str, int] | None:
+    return None if writes is None else {write.ttl: write.tokens for write in writes if write.tokens}
 
 
 def _without_cache(usage: Usage | None, rates: Rates | None) -> Decimal | None:
