@@ -12,7 +12,7 @@ from decimal import Decimal
 import msgspec
 
 from hitledger.billing import COST_LEAVES_OUT
-from hitledger.columns import columns, money, tokens, where_known
+from hitledger.columns import added, columns, missing, money, tokens, where_known
 from hitledger.expect import SLACK_TOKENS
 from hitledger.results import WARMED, CallResult
 
@@ -79,12 +79,13 @@ def sums_of(calls: Sequence[CallResult]) -> Sums:
     cost, without_cache, logged, computed = columns(calls, "cost", "cost_without_cache", "logged_cost", "computed_cost")
     started, agent, model, project = columns(calls, "started_at", "agent", "model", "project")
     predecessor, notes, evidence = columns(calls, "predecessor", "notes", "evidence")
+    whole, with_usage = added(total, 0)
     times = [time for time in started if time is not None]
     return Sums(
         calls=len(calls),
-        without_usage=total.count(None),
-        without_price=sum([price is None and whole is not None for price, whole in zip(cost, total, strict=True)]),
-        input_tokens=tokens(total),
+        without_usage=len(calls) - with_usage,
+        without_price=missing(cost, total),
+        input_tokens=whole,
         uncached_input_tokens=tokens(uncached),
         cache_read_tokens=tokens(read),
         cache_write_tokens=tokens(written),

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from hitledger.columns import columns, money, tokens, where_known
+from hitledger.columns import added, columns, missing, money, where_known
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -74,10 +74,14 @@ def sure(call: CallResult, figure: str) -> Certainty:
     return call.certainty.get(figure, Certainty.EXACT)
 
 
-def least_sure(certainties: Sequence[Mapping[str, Certainty]], figure: str) -> Certainty:
-    """How certain the sum of a figure is. Calls that are alike share one value, so there are few to look at."""
-    distinct = dict(zip(map(id, certainties), certainties, strict=True))
-    return figures.weakest(one.get(figure, Certainty.EXACT) for one in distinct.values())
+def distinct(certainties: Sequence[Mapping[str, Certainty]]) -> tuple[Mapping[str, Certainty], ...]:
+    """Calls that are alike share one value, so there are few to look at."""
+    return tuple(dict(zip(map(id, certainties), certainties, strict=True)).values())
+
+
+def least_sure(certainties: Iterable[Mapping[str, Certainty]], figure: str) -> Certainty:
+    """How certain the sum of a figure is."""
+    return figures.weakest(one.get(figure, Certainty.EXACT) for one in certainties)
 
 
 def sum_of(calls: Sequence[CallResult]) -> Sum:
@@ -86,10 +90,10 @@ def sum_of(calls: Sequence[CallResult]) -> Sum:
     total, uncached, read, written, output, ideal, cost, certainties = columns(
         calls, *names, "ideal_cache_read_tokens", "cost", "certainty"
     )
-    unpriced = [whole for figure, whole in zip(cost, total, strict=True) if figure is None]
+    alike = distinct(certainties)
     return Sum(
         calls=len(calls),
-        judged=len(ideal) - ideal.count(None),
+        judged=added(ideal, 0)[1],
         input_tokens=_known(total),
         reporting_tokens=where_known(total, read),
         uncached_input_tokens=_known(uncached),
@@ -97,14 +101,15 @@ def sum_of(calls: Sequence[CallResult]) -> Sum:
         cache_write_tokens=_known(written),
         output_tokens=_known(output),
         cost=money(cost),
-        unpriced=len(unpriced) - unpriced.count(None),
-        cost_certainty=least_sure(certainties, "cost"),
-        output_certainty=least_sure(certainties, "output_tokens"),
+        unpriced=missing(cost, total),
+        cost_certainty=least_sure(alike, "cost"),
+        output_certainty=least_sure(alike, "output_tokens"),
     )
 
 
 def _known(column: Sequence[int | None]) -> int | None:
-    return tokens(column) if column.count(None) < len(column) else None
+    total, known = added(column, 0)
+    return total if known else None
 
 
 def add(left: Number | None, right: Number | None) -> Number | None:

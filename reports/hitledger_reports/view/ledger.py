@@ -5,11 +5,11 @@ from itertools import compress
 
 from msgspec import Struct
 
-from hitledger.columns import columns
+from hitledger.columns import added, columns
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
-from hitledger_reports.view.groups import least_sure
+from hitledger_reports.view.groups import distinct, least_sure
 from hitledger_reports.view.measured import MeasuredSum
 from hitledger_reports.view.paths import rectangles, scaled
 
@@ -49,10 +49,20 @@ class Part(Struct, frozen=True):
     meaning: str
 
 
+class Whole(Struct, frozen=True):
+    """The prompts of all calls."""
+
+    column: Sequence[int | None]
+    tokens: int
+    known: int  # calls whose prompt's length is known
+    certainties: Sequence[Mapping[str, Certainty]]  # each that comes, once
+
+
 def ledger_columns(audit: Audit, measured: MeasuredSum | None) -> tuple[LedgerColumn, ...]:
     """Ideal, expected, reported, measured. A call without a figure is in no column's share, and is counted."""
     total, certainties, *found = columns(audit.calls, "input_tokens", "certainty", *(field for _, field, _ in COLUMNS))
-    logged = tuple(_logged(tokens, total, certainties, *column) for tokens, column in zip(found, COLUMNS, strict=True))
+    whole = Whole(total, *added(total, 0), distinct(certainties))
+    logged = tuple(_logged(tokens, whole, certainties, *column) for tokens, column in zip(found, COLUMNS, strict=True))
     if measured is None:
         meaning = "reused by a real engine; this audit was not replayed"
         return (*logged, _column("Measured", None, 0, Certainty.EXACT, meaning))
@@ -62,21 +72,22 @@ def ledger_columns(audit: Audit, measured: MeasuredSum | None) -> tuple[LedgerCo
 
 def _logged(
     tokens: Sequence[int | None],
-    total: Sequence[int | None],
+    whole: Whole,
     certainties: Sequence[Mapping[str, Certainty]],
     name: str,
     field: str,
     meaning: str,
 ) -> LedgerColumn:
-    counted = len(total) - total.count(None)
-    if None in tokens or None in total:
-        known = [read is not None and whole is not None for read, whole in zip(tokens, total, strict=True)]
-        tokens, total = list(compress(tokens, known)), list(compress(total, known))
-        certainties = list(compress(certainties, known))
-    missing = counted - len(tokens)
+    read, known = added(tokens, 0)
+    total, counted, alike = whole.tokens, whole.known, whole.certainties
+    if known < len(tokens) or counted < len(tokens):
+        both = [here is not None and there is not None for here, there in zip(tokens, whole.column, strict=True)]
+        read, known = added(list(compress(tokens, both)), 0)
+        total, _ = added(list(compress(whole.column, both)), 0)
+        alike = distinct(list(compress(certainties, both)))
+    missing = counted - known
     partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if missing else ""
-    read = sum(filter(None, tokens)) if tokens else None
-    return _column(name, read, sum(filter(None, total)), least_sure(certainties, field), meaning + partial)
+    return _column(name, read if known else None, total, least_sure(alike, field), meaning + partial)
 
 
 def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, meaning: str) -> LedgerColumn:
@@ -87,15 +98,19 @@ def _column(name: str, tokens: int | None, whole: int, certainty: Certainty, mea
 
 def ledger_parts(audit: Audit) -> tuple[Part, ...]:
     """The parts of ideal − reported, of all calls that have both; they add up to it."""
-    known = [call for call in audit.calls if call.attribution is not None]
-    certainty = least_sure([call.certainty for call in known], "ideal_cache_read_tokens")
-    gaps = [(call, (call.ideal_cache_read_tokens or 0) - (call.cache_read_tokens or 0)) for call in known]
-    missed = [call.attribution for call, gap in gaps if gap > 0]
+    names = ("attribution", "ideal_cache_read_tokens", "cache_read_tokens", "certainty")
+    attributed, ideal, read, certainties = columns(audit.calls, *names)
+    known = [attribution is not None for attribution in attributed]
+    certainty = least_sure(distinct(list(compress(certainties, known))), "ideal_cache_read_tokens")
+    gaps = [
+        (best or 0) - (found or 0) for best, found in zip(compress(ideal, known), compress(read, known), strict=True)
+    ]
+    missed = [attribution for attribution, gap in zip(compress(attributed, known), gaps, strict=True) if gap > 0]
     rows = [
         (label, sum(part), meaning)
         for part, (_, label, meaning) in zip(columns(missed, *(name for name, _, _ in PARTS)), PARTS, strict=True)
     ]
-    beyond = sum([gap for _, gap in gaps if gap < 0])
+    beyond = sum([gap for gap in gaps if gap < 0])
     rows.append((BEYOND, beyond, "entries that calls outside the log had left"))
     return tuple(
         Part(label, f"{figures.count(value, certainty)} tokens", value, meaning)

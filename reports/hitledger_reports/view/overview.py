@@ -1,11 +1,11 @@
 """The answers of the first ten seconds: what was paid, what the cache should have saved, what to change first."""
 
-from decimal import Decimal
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hitledger.columns import columns, money
+from hitledger.columns import NO_MONEY, added, columns
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -118,14 +118,17 @@ def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
 
 def _saved(audit: Audit, bill: Certainty) -> Figure:
     """Of the calls that say what they read: both sums hold the same calls, so that paid + saved = without."""
-    fields = columns(audit.calls, "cost", "cost_without_cache", "cache_read_tokens")
-    priced = [row for row in zip(*fields, strict=True) if row[0] is not None]
-    both = [(cost, without) for cost, without, read in priced if without is not None and read is not None]
-    without = money([other for _, other in both])
-    saved = None if without is None else without - sum((cost for cost, _ in both), Decimal(0))
-    missing = len(priced) - len(both)
-    partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if both and missing else ""
-    note = f"without a cache: {figures.usd(without, bill)}{partial}"
+    cost, without, read = columns(audit.calls, "cost", "cost_without_cache", "cache_read_tokens")
+    both = [
+        priced is not None and other is not None and tokens is not None
+        for priced, other, tokens in zip(cost, without, read, strict=True)
+    ]
+    paid, _ = added(list(compress(cost, both)), NO_MONEY)
+    uncached, known = added(list(compress(without, both)), NO_MONEY)
+    missing = added(cost, NO_MONEY)[1] - known
+    partial = f" ({figures.plural(missing, 'call')} without this figure left out)" if known and missing else ""
+    note = f"without a cache: {figures.usd(uncached if known else None, bill)}{partial}"
+    saved = uncached - paid if known else None
     return Figure("Saved by the cache", figures.usd(saved, bill), note)
 
 
