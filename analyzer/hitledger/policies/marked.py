@@ -92,8 +92,8 @@ class MarkedCache:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
         rule, entries = view.rule, self._entries
         now, started = used_at(view), view.call.started_at
-        last, left = forecast.entry, forecast.read
-        if last is None or self._is_head(view, forecast.position):
+        last, left, read_to = forecast.entry, forecast.read, forecast.position
+        if last is None or self._is_head(view, read_to):
             self._heads.learn(view, index, forecast)
         if last is not None and rule.refreshed_by_read:
             for life in lives_of(last):  # logs show that short entries outlive their own last read
@@ -101,19 +101,22 @@ class MarkedCache:
                     life.used, life.user = now, index
         places = _written_at(view)
         in_front: MarkedEntry | None = None  # of what was read: an entry has only shorter ones for parents
-        for position, ttl, key in places:
-            behind, entry = position > forecast.position, entries.get(key)
-            if entry is None or not (entry.life.user == index or alive(entry.life, started)):
-                tokens, exact = _entry_tokens(view, position, position == places[-1][0])
+        for place in places:
+            position, ttl, key = place
+            entry = entries.get(key)
+            if entry is not None and (entry.life.user == index or alive(entry.life, started)):
+                if rule.refreshed_by_read:
+                    renew(entry, rule, ttl, now, index)
+            else:
+                tokens, exact = _entry_tokens(view, position, place is places[-1])
                 if not tokens or tokens < view.minimum:
                     continue
-                parent = last if behind else in_front
+                parent = last if position > read_to else in_front
                 life = life_behind(parent, rule, ttl, now, index)
                 entry = entries[key] = MarkedEntry(visible_from(view), parent, life, tokens, index, exact)
-            elif rule.refreshed_by_read:
-                renew(entry, rule, ttl, now, index)
-            left = max(left, entry.tokens)
-            if behind:
+            if entry.tokens > left:
+                left = entry.tokens
+            if position > read_to:
                 last = entry
             else:
                 in_front = entry
