@@ -43,7 +43,7 @@ def test_a_running_server_does_what_its_rule_says(variable: str) -> None:
         pytest.skip(f"{variable} names no server")
     client = ServerClient(url)
     logs = [str(FIXTURES / f"scenarios/{name}.json") for name in SCENARIOS]
-    calls = tuple(with_unique_ids(read_logs(logs).calls()))
+    calls = with_unique_ids(read_logs(logs).calls())
     target = Target(ServerTokenizer(client), 32_000, None, {})
     flags = os.environ.get("HITLEDGER_LLAMA_FLAGS", "") if client.owner == "llamacpp" else ""
     found = reconcile(replay_on_server(calls, client, target, ServerOptions(flags=flags)))

@@ -42,7 +42,7 @@ PROVIDER = {"09": (3,), "10": (2, 3), "19": (1, 3), "33": (2, 3), "36": (1, 2)}
 
 @cache
 def calls_of(number: str) -> tuple[Call, ...]:
-    return tuple(with_unique_ids(read_logs([str(SCENARIOS[number])]).calls()))
+    return with_unique_ids(read_logs([str(SCENARIOS[number])]).calls())
 
 
 def plan_of(number: str, policy: ProviderPolicy | None = None) -> ReplayPlan:
@@ -99,7 +99,7 @@ def test_refused_calls_are_skipped_and_said() -> None:
     "folder", ["claude-code", "codex", "cline", "pi", "gemini-cli", "lmcache", "atif", "bodies", "vcr"]
 )
 def test_recorded_sessions_of_every_kind_reuse_what_the_rule_says(folder: str) -> None:
-    calls = tuple(with_unique_ids(read_logs([str(FIXTURES / folder)]).calls()))
+    calls = with_unique_ids(read_logs([str(FIXTURES / folder)]).calls())
     renderer = PromptRenderer(Target(ShippedTokenizer(), VOCABULARY_SIZE, None, {}))
     plan = ReplayPlan(calls, renderer, VOCABULARY_SIZE)
     engine = PlanEngine(survey(plan, SIZE, None).num_blocks, SIZE, CacheIdentity("m"))
@@ -114,7 +114,7 @@ def test_recorded_sessions_of_every_kind_reuse_what_the_rule_says(folder: str) -
 def test_stand_ins_of_a_real_session_reuse_what_the_provider_reported() -> None:
     """Sixty calls of Claude Code: the tokens differ, the lengths do not, so reuse is the reported one less a part block."""
     path = str(FIXTURES / "claude-code/real-session")
-    calls = tuple(with_unique_ids(read_logs([path]).calls()))
+    calls = with_unique_ids(read_logs([path]).calls())
     renderer = PromptRenderer(Target(ShippedTokenizer(), VOCABULARY_SIZE, None, {}))
     replay = SessionReplay(PlanEngine(6000, SIZE, CacheIdentity("m")))
     rows = list(replay.run(ReplayPlan(calls, renderer, VOCABULARY_SIZE), lambda call_id: None))

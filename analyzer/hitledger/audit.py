@@ -1,7 +1,8 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -58,16 +59,21 @@ def audit(
     options = options or AuditOptions()
     with collector_paused():
         reading = read_logs(inputs, format=options.format, strict=options.strict, progress=progress)
-        calls = tuple(with_unique_ids(reading.calls()))
+        calls = with_unique_ids(reading.calls())
         return audit_calls(calls, reading.ingest, options, judged)
 
 
-def with_unique_ids(calls: Iterable[Call]) -> Iterator[Call]:
+def with_unique_ids(calls: Iterable[Call]) -> tuple[Call, ...]:
     """Ids that different files share get a number, so that one id names one call."""
+    calls = tuple(calls)
+    if len(set(map(attrgetter("id"), calls))) == len(calls):
+        return calls
     seen: dict[str, int] = {}
+    found: list[Call] = []
     for call in calls:
         number = seen[call.id] = seen.get(call.id, 0) + 1
-        yield call if number == 1 else replace(call, id=f"{call.id}#{number}")
+        found.append(call if number == 1 else replace(call, id=f"{call.id}#{number}"))
+    return tuple(found)
 
 
 def audit_calls(

@@ -26,7 +26,7 @@ class CostSource(StrEnum):
     EXPECTED = "expected x price"
 
 
-LOGGED = CostSource.LOGGED  # attributes of an enumeration are found slowly
+LOGGED, BY_USAGE = CostSource.LOGGED, CostSource.USAGE  # attributes of an enumeration are found slowly
 
 
 class Cost(msgspec.Struct, frozen=True, gc=False):
@@ -67,15 +67,17 @@ def cost_of(call: Call, rates: Rates | None, expected: Usage | None = None) -> C
 
     `rates` may be None where the log holds the cost. `expected` is used only where the log holds no usage.
     """
-    logged = trusted_cost(call)
-    if logged is not None:
-        return Cost(logged, CostSource.LOGGED)
-    usage = call.usage or expected
+    if call.logged_cost is not None:
+        logged = trusted_cost(call)
+        if logged is not None:
+            return Cost(logged, LOGGED)
+    usage, source = call.usage, BY_USAGE
+    if usage is None:
+        usage, source = expected, CostSource.EXPECTED
     if usage is None or call.status >= 400:
         return None
     if rates is None:
         raise UnknownPrice(call.model, call.provider, "no rates were found")
-    source = CostSource.USAGE if call.usage else CostSource.EXPECTED
     return _priced(call, usage, rates, source)
 
 

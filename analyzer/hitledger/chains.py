@@ -113,11 +113,11 @@ class Chains:
 
     def _extended(self, call: Call, agent: _Agent, latest: int) -> int:
         """A transcript's prompt holds the one that it extends; one that was begun anew follows the latest call."""
-        for node in call.prompt.lineage():
-            found = agent.prompts.get(node)
-            if found is not None:
-                return found
-        return latest
+        prompts, node = agent.prompts, call.prompt.base  # nearly always that of the latest call
+        found = prompts.get(call.prompt)
+        while found is None and node is not None:
+            found, node = prompts.get(node), node.base
+        return latest if found is None else found
 
     def _best_overlap(self, call: Call, agent: _Agent, head: frozenset[bytes]) -> int | None:
         """The call most of whose messages are in this one: shared minus missing.

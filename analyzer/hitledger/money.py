@@ -29,12 +29,11 @@ def money_of(book: PriceBook, call: Call, expectation: Expectation | None) -> Ca
     if call.status >= 400 or (usage is None and trusted_cost(call) is None):
         return CallMoney(None, None, None)
     rates = rates_of(book, call, usage.input_tokens if usage is not None else 0)
-    known = rates if isinstance(rates, Rates) else None
+    known, reason = (rates, None) if isinstance(rates, Rates) else (None, str(rates))
     try:
-        cost = cost_of(call, known, expected)
+        return CallMoney(cost_of(call, known, expected), known, reason)
     except UnknownPrice as error:
-        return CallMoney(None, known, str(rates if isinstance(rates, UnknownPrice) else error))
-    return CallMoney(cost, known, None if known is not None else str(rates))
+        return CallMoney(None, known, reason or str(error))
 
 
 def _expected_usage(expectation: Expectation | None) -> Usage | None:

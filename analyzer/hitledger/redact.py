@@ -16,6 +16,7 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_HINTS = tuple(dict.fromkeys(hint for shape in SHAPES for hint in shape.hints))
 _ON_ONE_LINE = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
 
@@ -74,6 +75,8 @@ def _cover(text: str, start: int, end: int) -> str:
 def _secrets(text: str) -> Iterator[_Span]:
     """Secrets in the order they stand, none reaching into another."""
     lower = text.lower()
+    if not any(map(lower.__contains__, _HINTS)):  # nearly no text holds any
+        return
     found: list[_Span] = []
     for shape in SHAPES:
         if any(hint in lower for hint in shape.hints):

@@ -114,8 +114,7 @@ class MarkedCache:
                 parent = last if position > read_to else in_front
                 life = life_behind(parent, rule, ttl, now, index)
                 entry = entries[key] = MarkedEntry(visible_from(view), parent, life, tokens, index, exact)
-            if entry.tokens > left:
-                left = entry.tokens
+            left = max(left, entry.tokens)
             if position > read_to:
                 last = entry
             else:
