@@ -100,7 +100,7 @@ class Forecaster:
         read = usage.cache_read_tokens if usage is not None else None
         healthy = earlier is not None and read is not None and read >= earlier.left
         more = read is not None and read > forecast.read + SLACK_TOKENS
-        blocked = None if healthy and not more else cache.blocked(view, now, forecast.read)
+        blocked = None if healthy and not more else cache.blocked(view, now, forecast, more)
         left = cache.store(view, index, forecast)
         known = forecast.read if blocked is None else max(forecast.read, blocked.longest)
         warmed = read is not None and read > known + SLACK_TOKENS

@@ -23,10 +23,10 @@ class BlockCache:
         read = readable(view, tokens)
         return Forecast(read, shared.source if read else None, shared.position)
 
-    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
+    def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
         """An entry for a longer prefix that expired or cannot be read yet."""
-        found = self._prefixes.beyond(view, now, read)
-        return found if found is not None and readable(view, found.tokens) > read else None
+        found = self._prefixes.beyond(view, now, forecast.read)
+        return found if found is not None and readable(view, found.tokens) > forecast.read else None
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """All positions of the prompt become readable; returns the prompt's length in full blocks."""

@@ -54,8 +54,12 @@ class Cache(Protocol):
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """What can be read now."""
 
-    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
-        """An entry beyond `read` tokens that matches the prompt and still cannot be read."""
+    def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
+        """An entry beyond what is read that matches the prompt and still cannot be read.
+
+        `more`: the log says that more was read, so shorter prefixes are asked as well. A client that cuts text out of
+        its prompt leaves such as hold more tokens.
+        """
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Take in the call's prompt; returns how many tokens it left readable."""

@@ -61,16 +61,18 @@ class MarkedCache:
     def _is_head(self, view: View, position: int) -> bool:
         return position == view.root.length < view.length
 
-    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
-        """Look at every position, near or far, for an entry that lies beyond `read` tokens.
+    def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
+        """Look at every position, near or far, for an entry that lies beyond what is read.
 
         One that still lives says more than a longer one that expired: that one the predecessor did not leave.
         """
         reach, written = {position for position, _ in _looked_at(view)}, view.written
         expired: Blocked | None = None
         for position, key in view.ends():
+            if position <= forecast.position and not more:
+                break
             entry = self._entries.get(key)
-            if entry is None or entry.tokens <= read:
+            if entry is None or entry.tokens <= forecast.read:
                 continue
             if not alive(entry.life, now):
                 expired = expired or Blocked(Obstacle.EXPIRED, entry.source, entry.tokens, entry.tokens)

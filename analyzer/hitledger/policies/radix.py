@@ -26,9 +26,9 @@ class RadixCache:
         read = _pages(view, min(shared.tokens, view.tokens_at(view.length) - 1))
         return Forecast(read, shared.source if read else None, shared.position)
 
-    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
+    def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
         """An entry for a longer prefix that is still being computed."""
-        return self._prefixes.beyond(view, now, read)
+        return self._prefixes.beyond(view, now, forecast.read)
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """The whole prompt goes into the tree, as far as it fills pages."""

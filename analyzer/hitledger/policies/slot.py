@@ -84,7 +84,7 @@ class SlotCache:
                 best, used, covered = match, match.used, match.tokens
         return best
 
-    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
+    def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
         """Nothing is held that could not be read: what a slot lost is gone."""
         return None
 

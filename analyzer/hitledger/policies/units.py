@@ -61,9 +61,9 @@ class UnitCache:
         read = _in_steps(view, view.tokens_at(position) + part_tokens(view, position, unit.part))
         return Forecast(read, unit.held.life.user if read else None, position)
 
-    def blocked(self, view: View, now: datetime | None, read: int) -> Blocked | None:
+    def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
         """A longer prefix that another request was still writing."""
-        return self._prefixes.beyond(view, now, read)
+        return self._prefixes.beyond(view, now, forecast.read)
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """A unit at the prompt's end, and one where it parts from an earlier prompt; returns the prompt's length."""
