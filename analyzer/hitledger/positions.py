@@ -30,13 +30,16 @@ class Positions:
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
         self._ends: dict[Prompt, int] = {}  # transcripts: logged length of a call's prompt
+        self._first: dict[Prompt, Prompt] = {}  # and of which first one it goes on
 
     def of(self, call: Call, prompt: Prompt, marks: Sequence[Mark]) -> Callable[[int], int]:
         """Tokens of the first so many segments of the call's prompt (in the rule's order)."""
         if call.evidence is Evidence.RECONSTRUCTED:
             if call.usage is not None and not call.usage.read_accumulated:
                 self._ends[prompt] = call.usage.input_tokens
-            return TranscriptPositions(self._ends, prompt)
+            base = prompt.base
+            first = self._first[prompt] = self._first.get(base, prompt) if base is not None else prompt
+            return TranscriptPositions(self._ends, prompt, first)
         raw = [0]
         for segment in prompt.segments():
             raw.append(raw[-1] + self.counter.count(segment, call.model))
@@ -48,12 +51,15 @@ class TranscriptPositions(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     ends: Mapping[Prompt, int]  # logged lengths of the prompts of calls
     prompt: Prompt
+    first: Prompt  # the prompt of a call that it goes on, or itself
 
     def __call__(self, position: int) -> int:
         """Tokens of the first so many segments."""
         if position <= 0:
             return 0
         prompt, ends = self.prompt, self.ends
+        if position < self.first.length and self.first in ends:
+            prompt = self.first  # what comes behind it does not count
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
         node: Prompt | None = prompt

@@ -6,6 +6,7 @@ what is billed are the same.
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 
 from hitledger.policies import breakpoints, message_ends
 from hitledger.policies.cache import Blocked, Forecast, Obstacle, used_at, visible_from
@@ -13,6 +14,8 @@ from hitledger.policies.heads import Heads
 from hitledger.policies.lives import MarkedEntry, alive, life_behind, lives_of, renew, visible
 from hitledger.policies.rule import Algorithm
 from hitledger.policies.view import EntryKey, Mark, View
+
+FARTHEST = 256  # calls back in a transcript; each call of a long one would go through all of them otherwise
 
 
 class MarkedCache:
@@ -62,13 +65,13 @@ class MarkedCache:
         return position == view.root.length < view.length
 
     def blocked(self, view: View, now: datetime | None, forecast: Forecast, more: bool) -> Blocked | None:
-        """Look at every position, near or far, for an entry that lies beyond what is read.
+        """Look for an entry that lies beyond what is read: at every position, of a transcript at its last ones.
 
         One that still lives says more than a longer one that expired: that one the predecessor did not leave.
         """
         reach, written = {position for position, _ in _looked_at(view)}, view.written
         expired: Blocked | None = None
-        for position, key in view.ends():
+        for position, key in islice(view.ends(), FARTHEST if view.prompt.base is not None else None):
             if position <= forecast.position and not more:
                 break
             entry = self._entries.get(key)
