@@ -1,6 +1,6 @@
 """Prefixes that share their lives against a cache in which each position keeps its own time."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +11,7 @@ from call_builders import START
 from hitledger.policies import blocks
 from hitledger.policies.cache import used_at, visible_from
 from hitledger.policies.lives import Life, alive
-from hitledger.policies.prefixes import Place, Prefixes
+from hitledger.policies.prefixes import Place, Prefixes, Shared, part_tokens, usable
 from hitledger.policies.rule import Lifetime
 from hitledger.policies.view import View
 from hitledger.types import Call, Evidence, Prompt
@@ -27,7 +27,16 @@ RULES = rule_named(
 
 
 class Apart(Prefixes):
-    """Each position has a life of its own, and a call renews those of all its positions one by one."""
+    """Each position has a life of its own; a call looks at all its positions and renews them one by one."""
+
+    def longest(self, view: View, now: datetime | None) -> Shared | None:
+        """The longest prefix shared with an earlier prompt that still lives and can be read."""
+        for position, key in view.ends():
+            place = self.places.get(key)
+            if place is not None and usable(place, now):
+                return self._extended(view, position, place, now)
+        part = self._part(view, 0, now)
+        return None if part is None else Shared(part_tokens(view, 0, part[0]), 0, *part)
 
     def add(self, view: View, index: int) -> None:
         """Take in all positions of a prompt."""
@@ -36,7 +45,7 @@ class Apart(Prefixes):
             place = self.places.get(key)
             if place is None:
                 life = Life(now, "5m", 300, index, None)
-                place = self.places[key] = Place(visible_from(view), None, life)
+                place = self.places[key] = Place(visible_from(view), None, life, position)
             else:
                 if not alive(place.life, view.call.started_at):
                     place.life.visible = visible_from(view)

@@ -18,6 +18,7 @@ MODEL_ROLES = frozenset({"assistant", "model"})
 class Place(Held, eq=False):
     """A position that some prompt reached."""
 
+    position: int
     is_end: bool = False  # whether a prompt ended here, so that what the model said follows
 
 
@@ -46,10 +47,12 @@ class Prefixes:
 
     def longest(self, view: View, now: datetime | None) -> Shared | None:
         """The longest prefix shared with an earlier prompt that still lives and can be read."""
-        for position, key in view.ends():
-            place = self.places.get(key)
-            if place is not None and usable(place, now):
-                return self._extended(view, position, place, now)
+        known = (self.places.get(key) for _, key in view.ends())
+        place: Held | None = next((place for place in known if place is not None), None)
+        while isinstance(place, Place):
+            if usable(place, now):
+                return self._extended(view, place.position, place, now)
+            place = place.parent if alive(place.life, now) else place.life.front  # what shares a life is gone with it
         part = self._part(view, 0, now)
         return None if part is None else Shared(part_tokens(view, 0, part[0]), 0, *part)
 
@@ -87,17 +90,17 @@ class Prefixes:
 
     def add(self, view: View, index: int) -> None:
         """Take in all positions of a prompt. What stands in front of a known one is known as well."""
-        new: list[EntryKey] = []
+        new: list[tuple[int, EntryKey]] = []
         front: Place | None = None
-        for _, key in view.ends():
+        for position, key in view.ends():
             front = self.places.get(key)
             if front is not None:
                 _use(front, view, index)
                 break
-            new.append(key)
-        for key in reversed(new):
+            new.append((position, key))
+        for position, key in reversed(new):
             life = life_behind(front, view.rule, view.rule.default_lifetime, used_at(view), index)
-            front = self.places[key] = Place(visible_from(view), front, life)
+            front = self.places[key] = Place(visible_from(view), front, life, position)
         if front is not None:
             front.is_end = True
         if view.call.evidence is Evidence.EXACT:

@@ -6,6 +6,7 @@ at fixed intervals exist as well, at a distance that is not published: reads can
 """
 
 from datetime import datetime
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -48,7 +49,7 @@ class UnitCache:
 
     def forecast(self, view: View, now: datetime | None) -> Forecast:
         """The longest unit that stands whole at the head of the prompt."""
-        for position, key in (*view.ends(), (0, NOTHING)):
+        for position, key in chain(view.ends(), ((0, NOTHING),)):
             units = self._units.get(key)
             for unit in units.items if units is not None else ():
                 if usable(unit.held, now) and _holds(view, position, unit):
