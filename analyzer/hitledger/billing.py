@@ -12,7 +12,7 @@ import msgspec
 
 from hitledger.lifetimes import seconds_of
 from hitledger.prices import PriceBook, Rates, UnknownPrice, WriteRate
-from hitledger.types import CacheWrite, Call, Usage
+from hitledger.types import CacheWrite, Call, Evidence, Usage
 
 # Notes of readers: this log's own cost is known to be too low.
 COST_LEAVES_OUT = {"logged_cost_omits_output": "output"}
@@ -26,6 +26,7 @@ class CostSource(StrEnum):
     EXPECTED = "expected x price"
 
 
+RECONSTRUCTED = Evidence.RECONSTRUCTED
 LOGGED, BY_USAGE = CostSource.LOGGED, CostSource.USAGE  # attributes of an enumeration are found slowly
 
 
@@ -148,7 +149,7 @@ def _settled_writes(call: Call, usage: Usage | None) -> tuple[CacheWrite, ...]:
     writes = (usage.cache_writes if usage else None) or ()
     if len(writes) == 1 and writes[0].ttl:
         return writes
-    if any(not write.ttl for write in writes):
+    if any(not write.ttl for write in writes) and call.evidence is not RECONSTRUCTED:  # a transcript has no marks
         marks = {segment.mark for segment in call.prompt.segments() if segment.mark}
         if len(marks) == 1:
             only = marks.pop()

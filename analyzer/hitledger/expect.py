@@ -140,15 +140,14 @@ class Forecaster:
         )  # unpacked from tuples it would take twice as long
 
     def _root(self, prompt: Prompt) -> Prompt:
-        if prompt.base is None:
-            return prompt
-        found = self._roots.get(prompt)
-        if found is None:
-            found = self._roots.get(prompt.base)
-            if found is None:
-                *_, found = prompt.lineage()
-            self._roots[prompt] = found
-        return found
+        passed: list[Prompt] = []
+        node = prompt
+        while node.base is not None and node not in self._roots:
+            passed.append(node)
+            node = node.base
+        root = self._roots.get(node, node)
+        self._roots.update(dict.fromkeys(passed, root))
+        return root
 
     def _terms(self, call: Call, rule: Rule) -> Terms:
         key = (rule.id, call.model, call.parameters)

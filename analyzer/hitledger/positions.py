@@ -37,8 +37,10 @@ class Positions:
         if call.evidence is Evidence.RECONSTRUCTED:
             if call.usage is not None and not call.usage.read_accumulated:
                 self._ends[prompt] = call.usage.input_tokens
-            base = prompt.base
-            first = self._first[prompt] = self._first.get(base, prompt) if base is not None else prompt
+            node = prompt.base
+            while node is not None and node not in self._first:
+                node = node.base
+            first = self._first[prompt] = self._first[node] if node is not None else prompt
             return TranscriptPositions(self._ends, prompt, first)
         raw = [0]
         for segment in prompt.segments():

@@ -1,6 +1,7 @@
 """Tasks of Cline, Roo Code and Kilo Code: requests from `ui_messages`, prompts from `api_conversation_history`."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -151,6 +152,8 @@ class _History:
     part: Part | None
     layout: Layout
     messages: list[_Message] = field(default_factory=list)
+    answers: list[_Message] = field(default_factory=list)
+    times: list[datetime] = field(default_factory=list)  # of the answers, ascending; none where one of them has none
 
     def __post_init__(self) -> None:
         prompt = hidden_head(FORMAT)
@@ -161,16 +164,20 @@ class _History:
             self.messages.append(_Message(number, role, instant(row.get("ts")), prompt))
             content = row.get("content")
             prompt = prompt.extend(self.layout.blocks(content, role, f"[{number - 1}].content"))
+        self.answers = [message for message in self.messages if message.role == "assistant"]
+        if all(message.time for message in self.answers):
+            self.answers.sort(key=lambda message: message.time or datetime.min)  # stored as they came, nearly always
+            self.times = [message.time for message in self.answers if message.time]
 
     def sent(
         self, position: int, number: int, started: datetime | None, until: datetime | None
     ) -> tuple[Evidence, Prompt, datetime | None]:
         """What the request at `position` of `number` sent, and when its answer was stored."""
-        answers = [message for message in self.messages if message.role == "assistant"]
-        if answers and all(message.time for message in answers) and started:
-            for message in answers:
-                if message.time and message.time >= started and (until is None or message.time <= until):
-                    return Evidence.RECONSTRUCTED, message.before, message.time
+        answers, times = self.answers, self.times
+        if times and started:
+            first = bisect_left(times, started)
+            if first < len(times) and (until is None or times[first] <= until):
+                return Evidence.RECONSTRUCTED, answers[first].before, answers[first].time
         elif len(answers) == number:
             return Evidence.RECONSTRUCTED, answers[position].before, answers[position].time
         return Evidence.USAGE_ONLY, Prompt(()), None
