@@ -8,7 +8,8 @@ memory are the kernel's own figures. A ratio is that of two neighbouring runs; t
 ccusage is installed from npm into a folder of its own; where that fails, it is left out and the reason said.
 
 Second part: request bodies that carry the whole prompt again with every call, in sessions of growing length, and what
-their audit takes for each further megabyte. Nothing here is part of the tests.
+their audit takes for each further megabyte. Third part: transcripts of growing length that are never compacted, and what
+their audit takes for each further call. Nothing here is part of the tests.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from transcripts import lines_of_code, write_tree
+from transcripts import lines_of_code, write_long, write_tree
 
 PEER = "ccusage@20.0.24"
 LOOP = """
@@ -38,6 +39,7 @@ AUDIT = "import sys; from hitledger_reports.cli import main; sys.exit(main())"
 SESSIONS, CALLS = 160, 240
 LENGTHS = (1, 80, 160, 320, 640)  # calls of a session of full prompts; the first is what a start takes
 LINES_A_CALL = 40
+LONG = (1, 2_000, 4_000, 8_000, 16_000)  # calls of a transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,22 @@ def by_size(folder: Path, runs: int) -> list[str]:
     return lines
 
 
+def by_calls(folder: Path, runs: int) -> list[str]:
+    """The table of the third part."""
+    lines = ["| calls | CPU seconds | milliseconds for each call beyond the start |", "|---:|---:|---:|"]
+    start = 0.0
+    for calls in LONG:
+        path = folder / f"long-{calls}.jsonl"
+        write_long(path, calls)
+        cpu = median(run(audit_command(path)).cpu_seconds for _ in range(runs))
+        start = start or cpu
+        each = f"{1000 * (cpu - start) / calls:.3f}" if calls > 1 else ""
+        lines.append(f"| {calls:,} | {cpu:.2f} | {each} |")
+    return lines
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tree", type=Path, help="written there if it does not exist; kept")
     parser.add_argument("--runs", type=int, default=5)
@@ -157,7 +173,8 @@ def main() -> None:
         if not tree.exists():
             write_tree(tree, SESSIONS, CALLS)
         print("\n".join(beside(tree, folder, arguments.runs, not arguments.no_peer)), flush=True)
-        print("\n" + "\n".join(by_size(folder, arguments.runs)))
+        print("\n" + "\n".join(by_size(folder, arguments.runs)), flush=True)
+        print("\n" + "\n".join(by_calls(folder, arguments.runs)))
 
 
 if __name__ == "__main__":

@@ -218,14 +218,22 @@ def session(random: Random, code: list[str], number: int, calls: int) -> Iterato
         yield f"{main.session}/subagents/agent-{agent.agent}.jsonl", agent.rows
 
 
-def turns(writer: Writer, calls: int) -> None:
+def turns(writer: Writer, calls: int, before_compaction: int = CALLS_BEFORE_COMPACTION) -> None:
     """So many calls, a user turn before every twelfth."""
     for index in range(calls):
-        if index and index % CALLS_BEFORE_COMPACTION == 0:
+        if index and index % before_compaction == 0:
             writer.compaction()
         if index % STEPS_PER_TURN == 0:
             writer.user_turn()
         writer.call(last=index % STEPS_PER_TURN == STEPS_PER_TURN - 1)
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """One transcript."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as out:
+        for row in rows:
+            out.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def write_tree(folder: Path, sessions: int, calls: int) -> None:
@@ -233,13 +241,16 @@ def write_tree(folder: Path, sessions: int, calls: int) -> None:
     random = Random(20260105)
     code = lines_of_code(random, 20_000)
     for number in range(sessions):
-        project = folder / f"-home-user-project-{number % 4}"
         for name, rows in session(random, code, number, calls):
-            path = project / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("w", encoding="utf-8") as out:
-                for row in rows:
-                    out.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
+            write_rows(folder / f"-home-user-project-{number % 4}" / name, rows)
+
+
+def write_long(path: Path, calls: int) -> None:
+    """One transcript that is never compacted."""
+    random = Random(20260105)
+    writer = Writer(random, lines_of_code(random, 20_000), "s", None, MODELS[1], datetime(2026, 1, 5, tzinfo=UTC))
+    turns(writer, calls, before_compaction=calls)
+    write_rows(path, writer.rows)
 
 
 def main() -> None:
