@@ -117,6 +117,8 @@ def _untyped(data: Any) -> Row[Any]:
             fields["message"].content = [
                 Block(block.get("type") if type(block) is dict else None) for block in message["content"]
             ]
+    else:
+        fields.pop("message", None)
     if type(fields.get("toolUseResult")) is dict:
         fields["toolUseResult"] = ToolResult(fields["toolUseResult"].get("agentId"))
     return Row(**fields)

@@ -1,6 +1,6 @@
 """One transcript file, row by row: which agent a row belongs to and what it means for the calls."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +23,7 @@ UNSENT_ATTACHMENTS = frozenset({"command_permissions", "hook_cancelled", "hook_n
 CALLS_AT_ONCE = 16
 MAX_KIND = 40  # characters of a row type that are shown
 NEW_CALL, SAME_CALL, COPIED_CALL = "", "same call", "copied call"  # no type of rows is called like the first
+SKIPPED = "\0"  # nor like this
 RECONSTRUCTED = Evidence.RECONSTRUCTED  # an attribute of an enumeration is found slowly
 NO_MESSAGE = "a message that is no object"
 
@@ -43,28 +44,17 @@ class Transcript:
         self.complete: list[Complete] = []  # their calls are still to be made
         self.main = Chain(MAIN, "", self.held, self.complete)
         self.chains = {MAIN: self.main}
-        # Rows that are no call; they reach the ledger when all rows are read. A Counter takes three times as long.
-        self.kinds: defaultdict[str, int] = defaultdict(int)
+        self.kinds: Counter[str] = Counter()  # what rows count for; the ledger gets it when all are read
 
     def calls(self) -> Iterator[Call]:
         """The calls of the file in the order of their first rows."""
-        kinds, assistant, user = self.kinds, self._assistant, self._user
-        for entry in self.file.decoded(self.ledger, rows_of):
-            row = entry[1]
-            try:
-                kind = row.type
-                if kind == "assistant":
-                    kinds[assistant(entry, row)] += 1
-                elif kind == "user":
-                    kinds[user(entry, row)] += 1
-                else:
-                    kinds[self._other(entry, row)] += 1
-            except UNEXPECTED as error:
-                self.ledger.skip_unexpected(entry[0], error)
+        kinds = self.kinds
+        kinds.update(map(self._take, self.file.decoded(self.ledger, rows_of)))
         for chain in self.chains.values():
             chain.close()
         self._make_calls()
         self.ledger.calls += kinds.pop(NEW_CALL, 0)
+        del kinds[SKIPPED]
         for kind, count in kinds.items():
             self.ledger.known(kind, count)
         noted: defaultdict[tuple[str, ...], int] = defaultdict(int)
@@ -75,6 +65,18 @@ class Transcript:
             for note in notes:
                 self.ledger.note(note, count)
         yield from filter(None, self.made.values())
+
+    def _take(self, entry: Entry) -> str:
+        """What a row counts for, once it is taken in."""
+        row = entry[1]
+        try:
+            kind = row.type
+            if kind == "assistant":
+                return self._assistant(entry, row)
+            return self._user(entry, row) if kind == "user" else self._other(entry, row)
+        except UNEXPECTED as error:
+            self.ledger.skip_unexpected(entry[0], error)
+            return SKIPPED
 
     def _make_calls(self) -> None:
         """The calls of some requests, one after the other: faster than each between rows, and no row is held for long."""
@@ -105,7 +107,7 @@ class Transcript:
     def _assistant(self, entry: Entry, row: Row[Any]) -> str:
         """A row of an answer. Returns what it counts for."""
         message, uuid = row.message, row.uuid
-        if type(message) is not Message:
+        if message is None:
             raise AttributeError(NO_MESSAGE)
         chain = self.main if row.agentId is None and not row.isSidechain else self._agent(row)
         places, request = chain.places, chain.current
@@ -159,7 +161,7 @@ class Transcript:
     def _user(self, entry: Entry, row: Row[Any]) -> str:
         """A message to the model: something a person said, or the results of tools. Returns the kind of row."""
         message = row.message
-        if type(message) is not Message:
+        if message is None:
             raise AttributeError(NO_MESSAGE)
         chain = self.main if row.agentId is None and not row.isSidechain else self._agent(row)
         if row.uuid in chain.places:
