@@ -157,6 +157,14 @@ def test_many_models_without_a_price_are_one_line() -> None:
     ) in overview(replace(shop(), prices=prices)).warnings
 
 
+def test_what_prices_take_for_granted_is_said_once_with_the_models() -> None:
+    fixed, note = shop().prices[0], "no read price is listed: reads cost what input costs"
+    prices = tuple(replace(fixed, model=f"m{n}", notes=(note,)) for n in range(5))
+    found = overview(replace(shop(), prices=(fixed, *prices))).warnings
+    assert f"Costs of m0, m1, m2 and 2 other models are estimates: {note}." in found
+    assert not any("are estimates" in line for line in overview(shop()).warnings)
+
+
 def test_a_cut_audit_says_so() -> None:
     cut = between(shop(), instant("2026-03-03", "--since"), None)
     assert overview(cut).warnings[0].startswith("This report covers 3 of the 10 calls that were read")

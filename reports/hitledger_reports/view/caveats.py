@@ -16,12 +16,14 @@ UNJUDGED = (
 )
 COST_DIFFERS = Decimal("0.05")
 UNLISTED = "below the limit, or missed where the provider promises no read"
+MODELS_NAMED = 3
 PRICE_ERRORS = 3  # so many are named; more are counted by reason
 
 
 def warnings(audit: Audit) -> tuple[str, ...]:
-    """One line a reason why a figure is smaller than the log."""
-    return (*_cut(audit), *_uncounted(audit), *_costs(audit), *_prices(audit), *_unjudged(audit), *_unread(audit))
+    """One line a reason why a figure is smaller than the log, or an estimate."""
+    money = (*_costs(audit), *_prices(audit), *_taken_for_granted(audit))
+    return (*_cut(audit), *_uncounted(audit), *money, *_unjudged(audit), *_unread(audit))
 
 
 def _cut(audit: Audit) -> Iterator[str]:
@@ -63,6 +65,18 @@ def _prices(audit: Audit) -> Iterator[str]:
     reasons = Counter(shown(error.rpartition(": ")[2], PROSE) for error in errors)
     words = ", ".join(f"{reason} ({number:,})" for reason, number in sorted(reasons.items(), key=_most_first))
     yield f"{len(errors):,} models, each named under “Prices used”, have no price: {words}."
+
+
+def _taken_for_granted(audit: Audit) -> Iterator[str]:
+    models: dict[str, set[str]] = {}
+    for price in audit.prices:
+        for note in price.notes:
+            models.setdefault(note, set()).add(price.model)
+    for note, names in sorted(models.items()):
+        first = ", ".join(shown(name) or "a call without a model" for name in sorted(names)[:MODELS_NAMED])
+        rest = len(names) - MODELS_NAMED
+        more = f" and {figures.plural(rest, 'other model')}" if rest > 0 else ""
+        yield f"Costs of {first}{more} are estimates: {shown(note, PROSE)}."
 
 
 def _most_first(item: tuple[str, int]) -> tuple[int, str]:
