@@ -21,6 +21,7 @@ from hitledger.billing import (
     rates_of,
 )
 from hitledger.lifetimes import seconds_of
+from hitledger.money import break_cost
 from hitledger.prices import PriceBook, Rates, UnknownPrice
 from hitledger.segments import Api, Layout
 from hitledger.types import CacheWrite, Call, Certainty, Evidence, Place, Usage, prompt_of
@@ -200,5 +201,7 @@ def test_what_a_price_takes_for_granted_is_said_and_makes_the_cost_an_estimate()
     found = audited(known, open_end)
     assert [one.certainty.get("cost") for one in found.calls] == [None, Certainty.ESTIMATED]
     assert [one.cost for one in found.calls] == [Decimal("0.0115")] * 2  # 1,000 x 5 + 1,000 x 6.25 + 10 x 25
+    costs = [break_cost(one, 500, rates(one)) for one in (known, open_end)]
+    assert [(cost.total, cost.exact) for cost in costs] == [(Decimal("0.002875"), True), (Decimal("0.002875"), False)]
     (price,) = found.prices
     assert price.notes == ("write lifetime not logged: priced as the default one",)

@@ -124,7 +124,7 @@ def _breaks(
         for link, verdict, item in zip(links, verdicts, money, strict=True)
         if verdict.listed
     ]
-    listed.sort(key=lambda item: (-(item[0] or 0), -item[2].rebilled, item[1].index))
+    listed.sort(key=lambda item: (-(item[0].total or 0), -item[2].rebilled, item[1].index))
     found: list[Break] = []
     for cost, link, verdict in listed:
         located = options.located is None or len(found) < options.located

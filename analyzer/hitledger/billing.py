@@ -118,7 +118,7 @@ def _priced(call: Call, usage: Usage, rates: Rates, source: CostSource) -> Cost:
         rate = _write_rate(call, write, rates)
         total += write.tokens * rate.rate
         if rate.note or not write.ttl:
-            notes += tuple(filter(None, (rate.note, _assumption(write, rates))))
+            notes += _write_notes(write, rate, rates)
     if output is None:
         notes += ("output not reported: the cost is a lower bound",)
     elif rates.output is not None:
@@ -144,6 +144,14 @@ def cost_of_break(call: Call, rebilled_tokens: int, rates: Rates) -> Decimal:
     return paid + left * (rates.input - rates.cache_read)
 
 
+def taken_for_granted(call: Call, rates: Rates) -> tuple[str, ...]:
+    """What the price of a call's input rests on besides the log and the list. Raises UnknownPrice."""
+    notes = rates.notes
+    for write in _settled_writes(call, call.usage):
+        notes += _write_notes(write, _write_rate(call, write, rates), rates)
+    return notes
+
+
 def _settled_writes(call: Call, usage: Usage | None) -> tuple[CacheWrite, ...]:
     """Writes in the order billed. Where the usage does not say the lifetime, the request's only one does."""
     writes = (usage.cache_writes if usage else None) or ()
@@ -164,7 +172,8 @@ def _write_rate(call: Call, write: CacheWrite, rates: Rates) -> WriteRate:
     return rate
 
 
-def _assumption(write: CacheWrite, rates: Rates) -> str:
+def _write_notes(write: CacheWrite, rate: WriteRate, rates: Rates) -> tuple[str, ...]:
     """Where lifetimes differ in price and none is logged, the default one is taken and said."""
-    several = len({rate.rate for rate in rates.cache_writes}) > 1
-    return "write lifetime not logged: priced as the default one" if several and not write.ttl else ""
+    several = len({each.rate for each in rates.cache_writes}) > 1
+    assumed = "write lifetime not logged: priced as the default one" if several and not write.ttl else ""
+    return tuple(filter(None, (rate.note, assumed)))

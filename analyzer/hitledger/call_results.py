@@ -10,7 +10,7 @@ from hitledger.billing import Cost, computed_cost, is_exact
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
 from hitledger.expect import Expectation, lifetime_of
-from hitledger.money import CallMoney
+from hitledger.money import BreakCost, CallMoney
 from hitledger.positions import CHARS_PER_TOKEN, Counter, certainty_of
 from hitledger.prefix import common_segments, segments_from
 from hitledger.prices import Rates
@@ -233,7 +233,7 @@ def break_of(
     link: Link,
     verdict: Verdict,
     expectation: Expectation | None,
-    cost: Decimal | None,
+    cost: BreakCost,
     shown: Shown,
     located: bool = True,
 ) -> Break | None:
@@ -248,7 +248,8 @@ def break_of(
     if not own_value and difference is not None and not difference.append_only:
         before, after = difference.leaf_before, difference.leaf_after
         offset = offset if offset is not None else difference.char_offset
-    exact = call.usage is not None and call.usage.cache_read_tokens is not None
+    reported = call.usage is not None and call.usage.cache_read_tokens is not None
+    certainty = Certainty.EXACT if reported else Certainty.ESTIMATED
     return Break(
         call=call.id,
         session=call.session,
@@ -263,14 +264,15 @@ def break_of(
         readable_before=verdict.readable_before,
         lost_tokens=verdict.lost,
         rebilled_tokens=verdict.rebilled,
-        cost=cost,
+        cost=cost.total,
         before=_window(before, offset, shown),
         after=_window(after, offset, shown),
         provider_reason=redact(call.provider_reason) if call.provider_reason else None,
         agrees_with_provider=_agrees(diagnosis.cause, call.provider_reason),
         note=redact(diagnosis.note),
         fix=fix_of(diagnosis.cause),
-        certainty=Certainty.EXACT if exact else Certainty.ESTIMATED,
+        certainty=certainty,
+        cost_certainty=certainty if cost.exact else Certainty.ESTIMATED,
     )
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import msgspec
 
-from hitledger.billing import Cost, cost_of, cost_of_break, rates_of, trusted_cost
+from hitledger.billing import Cost, cost_of, cost_of_break, rates_of, taken_for_granted, trusted_cost
 from hitledger.errors import HitledgerError
 from hitledger.expect import Expectation
 from hitledger.prices import PriceBook, Rates, UnknownPrice
@@ -53,11 +53,18 @@ def refuse_unpriced(calls: Sequence[Call], money: Sequence[CallMoney]) -> None:
             raise HitledgerError(f"{call.place.file}:{call.place.row}: {item.error} (--strict); give it with --prices")
 
 
-def break_cost(call: Call, rebilled: int, rates: Rates | None) -> Decimal | None:
-    """What the rebilled tokens cost more than reading them would have; None where that has no price."""
+class BreakCost(msgspec.Struct, frozen=True, gc=False):
+    """What a break added to the bill. `total` None: that has no price."""
+
+    total: Decimal | None
+    exact: bool = True  # whether its price takes nothing for granted
+
+
+def break_cost(call: Call, rebilled: int, rates: Rates | None) -> BreakCost:
+    """What the rebilled tokens cost more than reading them would have."""
     if rates is None or call.usage is None:
-        return None
+        return BreakCost(None)
     try:
-        return cost_of_break(call, rebilled, rates)
+        return BreakCost(cost_of_break(call, rebilled, rates), not taken_for_granted(call, rates))
     except UnknownPrice:
-        return None
+        return BreakCost(None)

@@ -141,6 +141,7 @@ class Break(msgspec.Struct, frozen=True):
     note: str
     fix: str
     certainty: Certainty  # of lost_tokens and rebilled_tokens
+    cost_certainty: Certainty = Certainty.EXACT
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -47,7 +47,8 @@ class Comparison:
 def compare(old: Audit, new: Audit) -> Comparison:
     """`new` measured against `old`."""
     before, after = total(old), total(new)
-    bills, losses = (before.cost_certainty, after.cost_certainty), (before.certainty, after.certainty)
+    bills, tokens = (before.cost_certainty, after.cost_certainty), (before.certainty, after.certainty)
+    losses = (before.loss_certainty, after.loss_certainty)
     shares = tuple(figures.weakest(pair) for pair in zip(bills, losses, strict=True))
     whole = (
         _size("Calls", before.calls, after.calls),
@@ -56,7 +57,7 @@ def compare(old: Audit, new: Audit) -> Comparison:
         _quality("Hit rate", before.hit_rate, after.hit_rate, figures.share, more_is_better=True),
         _quality("Paid per million input tokens", _rate(old), _rate(new), _dollars, bills),
         _quality("Share of the bill lost to breaks", lost_share(before), lost_share(after), figures.share, shares),
-        _quality("Rebilled tokens per 1,000 of input", _rebilled(before), _rebilled(after), _decimal, losses),
+        _quality("Rebilled tokens per 1,000 of input", _rebilled(before), _rebilled(after), _decimal, tokens),
         _quality("Breaks per 100 calls", _breaks(before), _breaks(after), _decimal),
     )
     return Comparison(_summary(whole), whole, _causes(old, new))
@@ -93,7 +94,7 @@ def _paid(whole: Sum) -> str:
 
 
 def _lost(group: Sum) -> str:
-    cost = figures.usd(group.break_cost, group.certainty)
+    cost = figures.usd(group.break_cost, group.loss_certainty)
     return f"{figures.plural(group.breaks, 'break')}, {cost}" if group.breaks else "none"
 
 

@@ -10,7 +10,7 @@ from hitledger_reports import figures
 from hitledger_reports.shown import PATH, shown
 from hitledger_reports.view.breaks import BreakView, break_view
 from hitledger_reports.view.fixes import Fix, fixes
-from hitledger_reports.view.groups import sure
+from hitledger_reports.view.groups import cost_sure, sure
 from hitledger_reports.view.measured import measured_text
 from hitledger_reports.view.paths import WIDTH, rectangles, scaled
 from hitledger_reports.view.session_pages import Context
@@ -87,7 +87,7 @@ def break_page(
         mark=scaled(found.token_offset, most) if found.token_offset is not None and most else None,
         segments=_around(before, now, _certainty(earlier), _certainty(call)),
         paid=figures.usd(call.cost if call else None, bill),
-        mended=figures.usd(mended, figures.weakest((bill, found.certainty))),
+        mended=figures.usd(mended, figures.weakest((bill, cost_sure(found)))),
         expected=_expected(call),
         sketch=fixes().get(found.cause),
         measured=measured_text(found.call, known.measured),

@@ -10,7 +10,7 @@ from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import PATH, PROSE, shown
 from hitledger_reports.view.excerpt import Excerpt, excerpt
-from hitledger_reports.view.groups import sure
+from hitledger_reports.view.groups import cost_sure, sure
 
 NO_PLACE = "(none)"  # the path of a break whose payload is append-only
 _ROW = re.compile(r"\[(\d{1,12})\]\.?(.*)", re.DOTALL)
@@ -82,7 +82,7 @@ def break_view(number: int, found: Break, call: CallResult | None, show_secrets:
         read=figures.count(call.cache_read_tokens if call else None),
         lost=figures.count(found.lost_tokens, counted),
         rebilled=figures.count(found.rebilled_tokens, counted),
-        cost=figures.usd(found.cost, counted),
+        cost=figures.usd(found.cost, cost_sure(found)),
         excerpt=excerpt(found.before, found.after, show_secrets),
         provider=_provider(found),
         note=shown(found.note, PROSE),

@@ -34,8 +34,9 @@ _BREAK_FIELDS: tuple[Field[Sum], ...] = (
         Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"),
         lambda group: _seen(group, group.rebilled_tokens),
     ),
-    (Column("break_cost_usd", "Lost money", Unit.USD, sure="certainty"), lambda group: group.loss),
+    (Column("break_cost_usd", "Lost money", Unit.USD, sure="loss_certainty"), lambda group: group.loss),
     (Column("certainty", ""), lambda group: group.certainty.value),
+    (Column("loss_certainty", ""), lambda group: group.loss_certainty.value),
 )
 
 

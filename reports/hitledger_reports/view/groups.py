@@ -41,7 +41,8 @@ class Sum(Struct):
     lost_tokens: int = 0
     rebilled_tokens: int = 0
     break_cost: Decimal | None = None
-    certainties: set[Certainty] = field(default_factory=set)
+    certainties: set[Certainty] = field(default_factory=set)  # of the breaks' tokens
+    loss_certainties: set[Certainty] = field(default_factory=set)  # of their money
     cost_certainty: Certainty = Certainty.EXACT
     output_certainty: Certainty = Certainty.EXACT
 
@@ -52,6 +53,7 @@ class Sum(Struct):
         self.rebilled_tokens += found.rebilled_tokens
         self.break_cost = add(self.break_cost, found.cost)
         self.certainties.add(found.certainty)
+        self.loss_certainties.add(cost_sure(found))
 
     @property
     def hit_rate(self) -> float | None:
@@ -65,13 +67,23 @@ class Sum(Struct):
 
     @property
     def certainty(self) -> Certainty:
-        """That of the weakest break in the sum."""
+        """That of the weakest break in the sum, of its tokens."""
         return figures.weakest(self.certainties)
+
+    @property
+    def loss_certainty(self) -> Certainty:
+        """That of the weakest break in the sum, of its money."""
+        return figures.weakest(self.loss_certainties)
 
 
 def sure(call: CallResult, figure: str) -> Certainty:
     """How certain a figure of a call is; exact where the audit does not say otherwise."""
     return call.certainty.get(figure, Certainty.EXACT)
+
+
+def cost_sure(found: Break) -> Certainty:
+    """How certain the cost of a break is: no more than its tokens."""
+    return figures.weakest((found.certainty, found.cost_certainty))
 
 
 def distinct(certainties: Sequence[Mapping[str, Certainty]]) -> tuple[Mapping[str, Certainty], ...]:

@@ -105,11 +105,11 @@ def _scope(audit: Audit) -> str:
 
 def _figures(audit: Audit, whole: Sum) -> tuple[Figure, ...]:
     bill = whole.cost_certainty
-    lost = figures.weakest((bill, whole.certainty))
+    lost = figures.weakest((bill, whole.loss_certainty))
     mended = None if whole.cost is None or whole.loss is None else whole.cost - whole.loss
     return (
         Figure("Paid", figures.usd(whole.cost, bill), _sources(audit)),
-        Figure("Lost to breaks", figures.usd(whole.loss, whole.certainty), _lost_note(whole)),
+        Figure("Lost to breaks", figures.usd(whole.loss, whole.loss_certainty), _lost_note(whole)),
         Figure("With every break mended", figures.usd(mended, lost), "paid − lost to breaks"),
         _saved(audit, bill),
         Figure("Hit rate", figures.share(whole.hit_rate), _hit_note(whole)),
@@ -141,7 +141,7 @@ def _lost_note(whole: Sum) -> str:
     if not whole.breaks:
         return "no break" if whole.judged else "not known"
     share = lost_share(whole)
-    of_bill = f"{figures.share(share, figures.weakest((whole.cost_certainty, whole.certainty)))} of the bill, "
+    of_bill = f"{figures.share(share, figures.weakest((whole.cost_certainty, whole.loss_certainty)))} of the bill, "
     return (
         f"the cache should have saved it: {'' if share is None else of_bill}{figures.plural(whole.breaks, 'break')}, "
         f"{figures.short(whole.rebilled_tokens, whole.certainty)} tokens billed again"

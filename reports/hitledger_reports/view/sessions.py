@@ -9,7 +9,7 @@ from hitledger.results import Audit, CallResult, SessionResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
 from hitledger_reports.shown import shown
-from hitledger_reports.view.groups import sure
+from hitledger_reports.view.groups import cost_sure, sure
 from hitledger_reports.view.heat import HeatCell, HeatStrip, heat, heat_strip
 from hitledger_reports.view.table import Cell, sort_key
 
@@ -45,7 +45,7 @@ def session_rows(audit: Audit, limit: int | None = None) -> tuple[SessionRow, ..
     for call in audit.calls:
         if call.session in calls:
             calls[call.session].append(call)
-    broken = {found.call: found.certainty for found in audit.breaks}
+    broken = {found.call: cost_sure(found) for found in audit.breaks}
     return tuple(_row(session, calls[session.id], broken) for session in chosen)
 
 

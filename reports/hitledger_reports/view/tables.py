@@ -5,6 +5,7 @@ from hitledger_reports.shown import EXCERPT, NAME, PATH, PROSE, shown
 from hitledger_reports.view.breaks import place
 from hitledger_reports.view.by import By
 from hitledger_reports.view.group_tables import group_table
+from hitledger_reports.view.groups import cost_sure
 from hitledger_reports.view.segment_table import segments
 from hitledger_reports.view.table import Column, Field, Table, Unit, table_of
 
@@ -32,11 +33,12 @@ def breaks(audit: Audit, show_secrets: bool = False) -> Table:
 
     fields: tuple[Field[Break], ...] = (
         (Column("cause", "Cause"), lambda found: shown(found.cause)),
-        (Column("cost_usd", "Lost money", Unit.USD, sure="certainty"), lambda found: found.cost),
+        (Column("cost_usd", "Lost money", Unit.USD, sure="cost_certainty"), lambda found: found.cost),
         (Column("rebilled_tokens", "Rebilled", Unit.TOKENS, sure="certainty"), lambda found: found.rebilled_tokens),
         (Column("lost_tokens", "", Unit.TOKENS, sure="certainty"), lambda found: found.lost_tokens),
         (Column("readable_before", "", Unit.TOKENS, sure="certainty"), lambda found: found.readable_before),
         (Column("certainty", ""), lambda found: found.certainty.value),
+        (Column("cost_certainty", ""), lambda found: cost_sure(found).value),
         (Column("confidence", ""), lambda found: shown(found.confidence)),
         (Column("place", "Place"), lambda found: place(found.path)),
         (Column("path", ""), lambda found: shown(found.path, PATH)),

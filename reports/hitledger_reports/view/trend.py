@@ -43,7 +43,7 @@ def trend(audit: Audit) -> Trend | None:
         inner = (left, max(right - max((right - left) // 6, 1), left + 1))
         paid = scaled(float(group.cost or 0), float(most), HEIGHT)
         lost = scaled(float(group.break_cost or 0), float(most), HEIGHT)
-        text = f"{name}: {figures.usd(group.cost, group.cost_certainty)} paid, {figures.usd(group.break_cost, group.certainty)} lost"
+        text = f"{name}: {figures.usd(group.cost, group.cost_certainty)} paid, {figures.usd(group.break_cost, group.loss_certainty)} lost"
         days.append(
             Day(
                 left,

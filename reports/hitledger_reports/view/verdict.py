@@ -100,7 +100,7 @@ def _worst(audit: Audit, cause: str) -> int:
 
 def _cost(group: Sum) -> str:
     if group.break_cost is not None:
-        return figures.usd(group.break_cost, group.certainty)
+        return figures.usd(group.break_cost, group.loss_certainty)
     return figures.SIGN[group.certainty] + figures.plural(group.rebilled_tokens, "token")
 
 

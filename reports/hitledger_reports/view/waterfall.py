@@ -34,15 +34,15 @@ def waterfall(audit: Audit) -> tuple[Step, ...]:
     for name, group in priced[:CAUSES]:
         lost = group.break_cost or Decimal(0)
         note = figures.plural(group.breaks, "break")
-        steps.append(_lost(shown(name), "−" + figures.usd(lost, group.certainty), note, left, lost, whole.cost))
+        steps.append(_lost(shown(name), "−" + figures.usd(lost, group.loss_certainty), note, left, lost, whole.cost))
         left -= lost
     rest = sum((group.break_cost or Decimal(0) for _, group in priced[CAUSES:]), Decimal(0))
     if rest:
         label = figures.plural(len(priced) - CAUSES, "other cause")
-        steps.append(_lost(label, "−" + figures.usd(rest, whole.certainty), "", left, rest, whole.cost))
+        steps.append(_lost(label, "−" + figures.usd(rest, whole.loss_certainty), "", left, rest, whole.cost))
         left -= rest
     end = rectangles([(0, _at(left, whole.cost))], 0, 10)
-    both = figures.weakest((bill, whole.certainty))
+    both = figures.weakest((bill, whole.loss_certainty))
     return (*steps, Step("With every break mended", figures.usd(left, both), "", "mended", end))
 
 
