@@ -1,12 +1,15 @@
 """From inputs to calls: the order, what is refused, progress, --strict."""
 
 import gzip
+import json
 from pathlib import Path
 
 import pytest
 
+from hitledger.audit import audit
 from hitledger.errors import HitledgerError, NothingToReadError, UsageError
 from hitledger.logs.read import read_logs
+from hitledger_reports.view.caveats import warnings
 from log_reading import FIXTURES
 
 TRANSCRIPT = FIXTURES / "hostile/whole.jsonl.gz"
@@ -166,3 +169,22 @@ def test_a_file_that_changed_is_read_anew_in_the_same_process(tmp_path: Path, la
         path.write_bytes((FIXTURES / later).read_bytes())
     again = [call.id for call in read_logs([str(log)]).calls()]
     assert again == [call.id.replace(str(fresh), str(log)) for call in read_logs([str(fresh)]).calls()]
+
+
+def test_calls_that_two_formats_hold_are_named(tmp_path: Path) -> None:
+    """A transcript and the body of its only request: both are read, and the second says so."""
+    answer, sent = "msg_01AAAAAAAAAAAAAAAAAAAAAA", "2026-03-01T00:00:00Z"
+    usage = {"input_tokens": 1000, "output_tokens": 5}
+    message = {"id": answer, "model": "claude-opus-4-5", "role": "assistant", "content": [], "usage": usage}
+    row = {"uuid": "a", "parentUuid": None, "sessionId": "s", "timestamp": sent, "type": "assistant"}
+    (tmp_path / "a.jsonl").write_text(
+        json.dumps(row | {"message": message, "requestId": "req_011CAAAAAAAAAAAAAAAAAAAA"})
+    )
+    request = {"model": "claude-opus-4-5", "max_tokens": 5, "messages": [{"role": "user", "content": "go"}]}
+    (tmp_path / "b.jsonl").write_text(json.dumps({"timestamp": sent, "request": request, "response": message}))
+    found = audit([str(tmp_path)])
+    assert {file.format for file in found.ingest.files} == {"claude-code", "bodies"}
+    assert sorted("in_two_formats" in call.notes for call in found.calls) == [False, True]
+    assert "1 call that another format of these logs holds too: counted twice. Audit one of the two." in warnings(found)
+    alone = audit([str(tmp_path / "b.jsonl")])
+    assert not any("in_two_formats" in call.notes for call in alone.calls)

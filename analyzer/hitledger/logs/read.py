@@ -1,8 +1,10 @@
 """From what the user named to calls, with the ledger of what was read on the way."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.detect import detect
@@ -16,6 +18,8 @@ from hitledger.types import Call
 
 CALLS_PER_TICK = 128
 REASONS_SHOWN = 5
+PROVIDER_ID = 20  # characters; shorter ids are counted up by a tool, and stand for other calls elsewhere
+IN_TWO_FORMATS = "in_two_formats"
 
 
 class Reading(Struct):
@@ -29,16 +33,31 @@ class Reading(Struct):
         """All calls, format by format, files in input order. Raises NothingToReadError at the end if there is none."""
         ticks = _Ticks(self.ingest, self.claimed, self.progress) if self.progress else None
         number = 0
-        for reader, files in self.claimed:
-            for call in reader.read(files, self.ingest):
-                number += 1
-                if ticks and number % CALLS_PER_TICK == 0:
-                    ticks.tick()
-                yield call
+        by_format = (reader.read(files, self.ingest) for reader, files in self.claimed)
+        for call in chain.from_iterable(by_format if len(self.claimed) < 2 else _twice_noted(by_format)):
+            number += 1
+            if ticks and number % CALLS_PER_TICK == 0:
+                ticks.tick()
+            yield call
         if ticks:
             ticks.end()
         if not number:
             raise NothingToReadError(_nothing_read(self.ingest))
+
+
+def _twice_noted(by_format: Iterable[Iterable[Call]]) -> Iterator[Iterator[Call]]:
+    """The calls of each format; those that an earlier one holds too, by the provider's ids, have a note."""
+    known: set[str] = set()
+    for calls in by_format:
+        own: set[str] = set()
+        yield (_noted(call, known, own) for call in calls)
+        known |= own
+
+
+def _noted(call: Call, known: set[str], own: set[str]) -> Call:
+    ids = [part for part in call.id.split("/") if len(part) >= PROVIDER_ID]
+    own.update(ids)
+    return call if known.isdisjoint(ids) else replace(call, notes=(*call.notes, IN_TWO_FORMATS))
 
 
 class _Ticks:

@@ -12,6 +12,7 @@ UNJUDGED = (
     ("provider_unknown", "of an unknown provider: no rule, no price."),
     ("model_unknown", "of an unknown model: no price."),
     ("time_unknown", "without a time: judged by the newest rule, no price."),
+    ("in_two_formats", "that another format of these logs holds too: counted twice. Audit one of the two."),
     ("no_rule", "of a provider, model or day for which no rule is known: nothing is expected of them."),
 )
 COST_DIFFERS = Decimal("0.05")
