@@ -39,7 +39,7 @@ class AuditOptions:
     rules: Path | None = None  # the user's own cache rules, before the shipped ones
     tokenizers: tuple[tuple[str, Path], ...] = ()
     shown: Shown = field(default_factory=Shown)
-    segments: bool = True  # list the segments of each call
+    segments: bool = True  # list the segments of each call, and what they share with its predecessor's
     located: int | None = None  # how many breaks, worst first, get their offset in tokens; None: all
 
 

@@ -58,10 +58,18 @@ def call_result(
     counter: Counter,
     with_segments: bool,
 ) -> CallResult:
-    """One row; `calls` are all of the run. Figures that are not exact are named in `certainty`."""
+    """One row; `calls` are all of the run. Figures that are not exact are named in `certainty`.
+
+    `with_segments`: list the prompt's segments, and what they share with the predecessor's.
+    """
     call, usage, cost, rates = link.call, link.call.usage, money.cost, money.rates
     before = calls[link.predecessor] if link.predecessor is not None else None
-    shared = common_segments(before.prompt, call.prompt) if before is not None else 0
+    segments: tuple[SegmentResult, ...] = ()
+    shared, common = 0, None
+    if with_segments:
+        shared = common_segments(before.prompt, call.prompt) if before is not None else 0
+        segments = _segments(call, before, expectation, counter, shared)
+        common = _common_tokens(shared, call.prompt, before, expectation)
     total = uncached = read = written = writes = output = source = forecast_read = expected_write = None
     if usage is not None:
         total, uncached, output = usage.input_tokens, usage.uncached_input_tokens, usage.output_tokens
@@ -96,8 +104,8 @@ def call_result(
         call.purpose,
         call.events,
         0 if call.evidence is EXACT else shared,
-        _segments(call, before, expectation, counter, shared) if with_segments else (),
-        _common_tokens(shared, call.prompt, before, expectation),
+        segments,
+        common,
         total,
         uncached,
         read,
