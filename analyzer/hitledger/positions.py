@@ -1,8 +1,8 @@
 """How many tokens stand before each position of a prompt: counted, then scaled to what the log reports."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -29,39 +29,79 @@ class Positions:
 
     def __init__(self, counter: Counter) -> None:
         self.counter = counter
-        self._ends: dict[Prompt, int] = {}  # transcripts: logged length of a call's prompt
-        self._first: dict[Prompt, Prompt] = {}  # and of which first one it goes on
+        self._logged = Logged()
+        self._first: dict[Prompt, Prompt] = {}  # transcripts: the first logged one that it goes on, or the first
 
     def of(self, call: Call, prompt: Prompt, marks: Sequence[Mark]) -> Callable[[int], int]:
         """Tokens of the first so many segments of the call's prompt (in the rule's order)."""
         if call.evidence is Evidence.RECONSTRUCTED:
             if call.usage is not None and not call.usage.read_accumulated:
-                self._ends[prompt] = call.usage.input_tokens
+                self._logged.add(prompt, call.usage.input_tokens)
             node = prompt.base
             while node is not None and node not in self._first:
                 node = node.base
-            first = self._first[prompt] = self._first[node] if node is not None else prompt
-            return TranscriptPositions(self._ends, prompt, first)
+            first = self._first[node] if node is not None else prompt
+            if first not in self._logged.ends and prompt in self._logged.ends:
+                first = prompt
+            self._first[prompt] = first
+            return TranscriptPositions(self._logged, prompt, first)
         raw = [0]
         for segment in prompt.segments():
             raw.append(raw[-1] + self.counter.count(segment, call.model))
         return _stretched(raw, anchors(call, raw, marks))
 
 
+class Stretch(NamedTuple):
+    """What stands between the last prompt with a logged length and the end of one without."""
+
+    length: int = 0  # segments of the logged prompt
+    tokens: int = 0  # and its tokens
+    chars: int = 0  # behind it
+
+
+class Logged:
+    """Logged lengths of the prompts of calls of transcripts, and what was added since to those without one."""
+
+    def __init__(self) -> None:
+        self.ends: dict[Prompt, int] = {}
+        self._stretches: dict[Prompt, Stretch] = {}  # where no call was counted, each prompt is one of many
+
+    def add(self, prompt: Prompt, tokens: int) -> None:
+        """The length of one more prompt, which others can extend."""
+        self.ends[prompt] = tokens
+        self._stretches.clear()
+
+    def before(self, prompt: Prompt) -> Stretch:
+        """The stretch that ends with a prompt. Each prompt is walked once, not for every one that extends it."""
+        passed: list[Prompt] = []
+        node: Prompt | None = prompt
+        while node is not None and node not in self._stretches and node not in self.ends:
+            passed.append(node)
+            node = node.base
+        found = Stretch()
+        if node is not None:
+            found = self._stretches.get(node) or Stretch(node.length, self.ends[node])
+        for node in reversed(passed):
+            found = found._replace(chars=found.chars + sum(s.chars for s in node.own if s.kind is not Kind.HIDDEN))
+            self._stretches[node] = found
+        return found
+
+
 class TranscriptPositions(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Token positions of one prompt of a transcript."""
 
-    ends: Mapping[Prompt, int]  # logged lengths of the prompts of calls
+    logged: Logged
     prompt: Prompt
-    first: Prompt  # the prompt of a call that it goes on, or itself
+    first: Prompt  # the first one with a logged length that it goes on; where there is none, the first
 
     def __call__(self, position: int) -> int:
         """Tokens of the first so many segments."""
         if position <= 0:
             return 0
-        prompt, ends = self.prompt, self.ends
-        if position < self.first.length and self.first in ends:
-            prompt = self.first  # what comes behind it does not count
+        prompt, ends = self.prompt, self.logged.ends
+        first = self.first
+        if position < first.length and (first in ends or not self.logged.before(prompt).length):
+            prompt = first  # what comes behind it does not count
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
         node: Prompt | None = prompt
@@ -74,9 +114,12 @@ class TranscriptPositions(msgspec.Struct, frozen=True, eq=False, gc=False):
                 if node.length == position and (node.base is None or node.base.length < position):
                     return tokens
                 upper = (node.length, tokens)
+            elif upper is None and node.length < position:
+                known = self.logged.before(node)
+                return known.tokens + _tokens(known.chars + _characters(prompt, node.length, position))
             node = node.base
         if upper is None:
-            return lower[1] + _characters(prompt, lower[0], position)
+            return lower[1] + _tokens(_characters(prompt, lower[0], position))
         if upper[0] == position:
             return upper[1]
         return _between(prompt, lower, upper, position)
@@ -84,14 +127,14 @@ class TranscriptPositions(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 def _between(prompt: Prompt, lower: tuple[int, int], upper: tuple[int, int], position: int) -> int:
     if lower[0] == 0:  # the hidden part takes what the visible part does not
-        return min(upper[1], max(0, upper[1] - _characters(prompt, position, upper[0])))
-    inner = _characters(prompt, lower[0], position)
-    whole = _characters(prompt, lower[0], upper[0])
+        return min(upper[1], max(0, upper[1] - _tokens(_characters(prompt, position, upper[0]))))
+    inner = _tokens(_characters(prompt, lower[0], position))
+    whole = _tokens(_characters(prompt, lower[0], upper[0]))
     return lower[1] + ((upper[1] - lower[1]) * inner // whole if whole else 0)
 
 
 def _characters(prompt: Prompt, start: int, end: int) -> int:
-    """Estimated tokens of the segments from `start` to `end`, the hidden ones left out."""
+    """Characters of the segments from `start` to `end`, the hidden ones left out."""
     chars = 0
     for node in prompt.lineage():
         first = node.base.length if node.base is not None else 0
@@ -102,6 +145,10 @@ def _characters(prompt: Prompt, start: int, end: int) -> int:
         for offset, segment in enumerate(node.own, first):
             if start <= offset < end and segment.kind is not Kind.HIDDEN:
                 chars += segment.chars
+    return chars
+
+
+def _tokens(chars: int) -> int:
     return int(chars / CHARS_PER_TOKEN)
 
 
