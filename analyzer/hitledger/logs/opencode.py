@@ -20,6 +20,7 @@ from hitledger.usage import nothing_counted, read_usage
 
 FORMAT = "opencode"
 MAIN = "main"
+STEP = "step-finish"  # the part that ends a step: its usage
 PRUNED = "[Old tool result content cleared]"  # what opencode sends in place of a pruned result
 COLUMNS = {"message": frozenset({"id", "session_id", "data"}), "part": frozenset({"id", "message_id", "data"})}
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -114,15 +115,15 @@ class _Session:
 
     def _answer(self, message: Record, parts: list[Record]) -> Iterator[Call]:
         started = instant(mapping(message.data.get("time")).get("created"))
-        steps = [part for part in parts if part.data.get("type") == "step-finish"]
+        counted = any(part.data.get("type") == STEP for part in parts)
         summary = message.data.get("summary") is True
-        if not steps and "stand_in" not in message.data:
+        if not counted and "stand_in" not in message.data:
             yield from self._call(message, message, started, summary)
         elif "stand_in" not in message.data:
             message.ledger.known("message of counted steps")
         pending: list[Record] = []
         for part in parts:
-            if part in steps:
+            if part.data.get("type") == STEP:
                 yield from self._call(message, part, started, summary)
                 started = _last_end(pending) or started
                 self._append_all(pending)
