@@ -9,7 +9,7 @@ from hitledger.logs.ingest import FileLedger, Ingest
 from hitledger.logs.values import opening, values
 from hitledger.providers import provider_of
 from hitledger.segments import Api, Layout, hidden
-from hitledger.types import Call, Evidence, Place, Prompt, prompt_of
+from hitledger.types import Call, Evidence, Place, Prompt, Segment, prompt_of
 
 FORMAT = "swe-agent"
 STEP_KEYS = frozenset({"action", "observation", "thought"})
@@ -73,7 +73,8 @@ class _Run:
         config = document.get("replay_config")
         model = mapping(mapping(mapping(parsed(config) or config).get("agent")).get("model"))
         self.model = text(model.get("name"))
-        self.prompts: list[Prompt] = []
+        self.segments: list[Segment] = []  # of the history's first messages, `laid_out` of them
+        self.laid_out = 0
 
     def call(self, number: int, step: Mapping[str, Any]) -> Call:
         """The call of a step. A run that counted no tokens was replayed or typed by a person, which a note says."""
@@ -98,16 +99,31 @@ class _Run:
         )
 
     def _prompt(self, number: int, sent: list[Any] | None) -> tuple[Evidence, Prompt]:
-        if sent is not None:
-            messages = [_plain(mapping(message)) for message in sent]
-            evidence = Evidence.RECONSTRUCTED if _calls_tools(messages) else Evidence.EXACT
-        else:
-            end = self.answers[number - 1] if number <= len(self.answers) else len(self.history)
-            messages, evidence = [_plain(message) for message in self.history[:end]], Evidence.RECONSTRUCTED
+        if sent is None:
+            return Evidence.RECONSTRUCTED, self._remembered(number)
+        messages = [_plain(mapping(message)) for message in sent]
         prompt = self.layout.prompt({"messages": messages}, Api.CHAT)
-        if evidence is Evidence.EXACT:
-            return evidence, prompt
-        return evidence, prompt_of((hidden(label=f"{FORMAT}: tools"), *prompt.segments()))
+        if not _calls_tools(messages):
+            return Evidence.EXACT, prompt
+        return Evidence.RECONSTRUCTED, prompt_of((_tools(), *prompt.segments()))
+
+    def _remembered(self, number: int) -> Prompt:
+        """The history up to the answer of a step. It grows from step to step, and each message is laid out once."""
+        end = self.answers[number - 1] if number <= len(self.answers) else len(self.history)
+        added = [_plain(message) for message in self.history[self.laid_out : end]]
+        if not self.laid_out:
+            self.segments += self.layout.prompt({"messages": added}, Api.CHAT).segments()
+        else:  # behind the first answer no message belongs to the system prompt
+            for index, message in enumerate(added, self.laid_out):
+                role = str(message.get("role", ""))
+                self.segments += self.layout.blocks(message, role, f"messages[{index}]", Api.CHAT)
+        self.laid_out = end
+        return prompt_of((_tools(), *self.segments))
+
+
+def _tools() -> Segment:
+    """The tool definitions, which the log does not hold."""
+    return hidden(label=f"{FORMAT}: tools")
 
 
 def _calls_tools(messages: list[dict[str, Any]]) -> bool:
