@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from heapq import heappop, heappush
+from itertools import chain
 from typing import Any
 
 from hitledger.logs.fields import count, dollars, first_text, mapping, text
@@ -68,6 +70,9 @@ def _without_message(message_id: str, parts: Mapping[str, Record], by_session: d
         part.ledger.known("part of no message")
 
 
+Prune = tuple[datetime, int, str, Record]  # when, where in the history, role and part
+
+
 @dataclass(slots=True)
 class _Session:
     id: str
@@ -78,8 +83,8 @@ class _Session:
     parent_agent: str = ""
     project: str = ""
     prompt: Prompt = field(default_factory=lambda: hidden_head(FORMAT))
-    history: list[tuple[str, Record]] = field(default_factory=list)  # role and part, since the last compaction
-    prunes: list[datetime] = field(default_factory=list)  # when tool results were cleared, not yet applied
+    history: list[tuple[Segment, ...]] = field(default_factory=list)  # of each part since the last compaction
+    prunes: list[Prune] = field(default_factory=list)  # a heap: tool results that are cleared, not yet applied
     events: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -178,19 +183,20 @@ class _Session:
             self._append("assistant", part)
 
     def _append(self, role: str, part: Record) -> None:
-        self.history.append((role, part))
         cleared = _cleared_at(part.data)
         if cleared is not None:
-            self.prunes.append(cleared)
-        self.prompt = self.prompt.extend(self._segments(role, part, None))
+            heappush(self.prunes, (cleared, len(self.history), role, part))
+        self.history.append(self._segments(role, part, None))
+        self.prompt = self.prompt.extend(self.history[-1])
 
     def _prune(self, now: datetime | None) -> None:
         """Where tool results were cleared by now, lay the prompt out again without them."""
-        due = [moment for moment in self.prunes if now is not None and moment <= now]
-        if due:
-            self.prunes = [moment for moment in self.prunes if moment not in due]
-            parts = [self._segments(role, part, now) for role, part in self.history]
-            self.prompt = hidden_head(FORMAT).extend(tuple(segment for part in parts for segment in part))
+        if now is None or not self.prunes or self.prunes[0][0] > now:
+            return
+        while self.prunes and self.prunes[0][0] <= now:
+            _, place, role, part = heappop(self.prunes)
+            self.history[place] = self._segments(role, part, now)
+        self.prompt = hidden_head(FORMAT).extend(tuple(chain.from_iterable(self.history)))
 
     def _compacted(self, parts: list[Record]) -> None:
         """After a summary the conversation goes on from it alone."""
