@@ -100,7 +100,7 @@ class TranscriptPositions(msgspec.Struct, frozen=True, eq=False, gc=False):
             return 0
         prompt, ends = self.prompt, self.logged.ends
         first = self.first
-        if position < first.length and (first in ends or not self.logged.before(prompt).length):
+        if position <= first.length and (first in ends or not self.logged.before(prompt).length):
             prompt = first  # what comes behind it does not count
         upper: tuple[int, int] | None = None  # (position, tokens) at or behind the one asked for
         lower = (0, 0)
