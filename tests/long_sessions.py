@@ -1,39 +1,13 @@
-"""Sessions of any length in the shapes of several agents' logs: one call after the other, each adding some text."""
+"""Sessions of any length in the shapes of many logs: one call after the other. Here are agents' logs of lines."""
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-START = datetime(2026, 3, 1, tzinfo=UTC)
-STEP = 500  # tokens that each call adds
-
-Row = dict[str, Any]
-
-
-class Clock:
-    """Times of one session; `pause` seconds between two calls."""
-
-    def __init__(self, pause: int) -> None:
-        self.pause = pause
-
-    def at(self, call: int) -> datetime:
-        """When a call was sent."""
-        return START + timedelta(seconds=self.pause * call)
-
-    def iso(self, call: int, after: int = 0) -> str:
-        """The same as text, some seconds later."""
-        return (self.at(call) + timedelta(seconds=after)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-    def milliseconds(self, call: int) -> int:
-        """The same since 1970."""
-        return int(self.at(call).timestamp() * 1000)
-
-
-def result(call: int) -> str:
-    """What a tool answered."""
-    return f"line {call} of a file\n" * 5
+from long_captures import CAPTURES
+from long_clock import STEP, Clock, Row, result
+from long_documents import DOCUMENTS, FILES
 
 
 def claude_code(calls: int, clock: Clock) -> Iterator[Row]:
@@ -134,33 +108,61 @@ def qwen(calls: int, clock: Clock) -> Iterator[Row]:
         yield row(f"r{call + 1}", f"a{call}", call + 1, "tool_result", {"role": "user", "parts": [response]})
 
 
-ROWS = {"claude-code": claude_code, "codex": codex, "pi": pi, "gemini-cli": gemini, "qwen-code": qwen}
+def kimi(calls: int, clock: Clock) -> Iterator[Row]:
+    """A wire log of Kimi Code CLI."""
+
+    def event(call: int, after: int, kind: str, **more: Any) -> Row:
+        inner = {"type": kind, **more}
+        return {"type": "context.append_loop_event", "event": inner, "time": clock.milliseconds(call) + after}
+
+    yield {"type": "metadata", "protocol_version": "1.4", "created_at": clock.milliseconds(0)}
+    yield {"type": "context.append_message", "message": {"role": "user", "content": "go"}}
+    for call in range(calls):
+        hashes = {"systemPromptHash": "a", "toolsHash": "b", "time": clock.milliseconds(call)}
+        yield {"type": "llm.request", "kind": "loop", "provider": "kimi", "model": "kimi-k2.7-code", **hashes}
+        yield event(call, 1, "tool.call", toolCallId=f"t{call}", name="Bash", args={"line": call})
+        yield event(call, 2, "tool.result", toolCallId=f"t{call}", result={"output": result(call)})
+        usage = {"inputOther": STEP, "output": 50, "inputCacheRead": STEP * call, "inputCacheCreation": 0}
+        yield event(call, 3, "step.end", messageId=f"m{call}", usage=usage)
 
 
-def write_session(folder: Path, agent: str, calls: int, pause: int) -> Path:
-    """One session as its agent keeps it; returns what to audit."""
+def copilot(calls: int, clock: Clock) -> Iterator[Row]:
+    """Events of Copilot CLI, which say nothing of the usage of a call."""
+
+    def row(kind: str, call: int, after: int = 0, **data: Any) -> Row:
+        return {"type": kind, "data": data, "timestamp": clock.iso(call, after)}
+
+    yield row("session.start", 0, sessionId="s", copilotVersion="1.0.77", selectedModel="claude-sonnet-4.5")
+    yield row("system.message", 0, content="You help.")
+    yield row("user.message", 0, content="go")
+    for call in range(calls):
+        use = {"toolCallId": f"t{call}", "name": "ls", "arguments": {"line": call}}
+        yield row("assistant.message", call, 1, content="", toolRequests=[use], apiCallId=f"a{call}")
+        yield row("tool.execution_complete", call, 2, toolCallId=f"t{call}", result={"content": result(call)})
+
+
+ROWS = {
+    "claude-code": claude_code,
+    "codex": codex,
+    "pi": pi,
+    "gemini-cli": gemini,
+    "qwen-code": qwen,
+    "kimi": kimi,
+    "copilot-cli": copilot,
+}
+AGENTS = (*ROWS, *DOCUMENTS, *FILES)
+
+
+def write_session(folder: Path, log: str, calls: int, pause: int) -> Path:
+    """One session as its agent, or who captured it, keeps it; returns what to audit."""
     folder.mkdir()
     clock = Clock(pause)
-    if agent == "cline":
-        return write_cline(folder, calls, clock)
-    path = folder / ("session-0.jsonl" if agent == "gemini-cli" else "rollout-0.jsonl")
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS[agent](calls, clock)))
+    if log in FILES:
+        return FILES[log](folder, calls, clock)
+    if log in DOCUMENTS:
+        path = folder / "session.json"
+        path.write_text(json.dumps(DOCUMENTS[log](calls, clock)))
+        return path
+    path = folder / ("session-0.jsonl" if log == "gemini-cli" else "rollout-0.jsonl")
+    path.write_text("".join(json.dumps(row) + "\n" for row in (ROWS | CAPTURES)[log](calls, clock)))
     return path
-
-
-def write_cline(folder: Path, calls: int, clock: Clock) -> Path:
-    """A task of Cline: what was shown, and the conversation as it stands."""
-    shown: list[Row] = [{"ts": clock.milliseconds(0), "type": "say", "say": "text", "text": "go"}]
-    sent: list[Row] = [{"role": "user", "content": [{"type": "text", "text": "go"}], "ts": clock.milliseconds(0)}]
-    for call in range(calls):
-        data = {"request": "", "apiProtocol": "anthropic", "tokensIn": 3, "tokensOut": 50, "cost": 0.01}
-        data |= {"cacheWrites": STEP, "cacheReads": STEP * call}
-        at = clock.milliseconds(call)
-        shown.append({"ts": at + 1, "type": "say", "say": "api_req_started", "text": json.dumps(data)})
-        sent.append({"role": "assistant", "content": [{"type": "text", "text": f"step {call}"}], "ts": at + 2})
-        sent.append({"role": "user", "content": [{"type": "text", "text": result(call)}], "ts": at + 3})
-    task = folder / "tasks" / "bc93a6f7-0000-0000-0000-000000000000"
-    task.mkdir(parents=True)
-    (task / "ui_messages.json").write_text(json.dumps(shown))
-    (task / "api_conversation_history.json").write_text(json.dumps(sent))
-    return folder
