@@ -78,10 +78,11 @@ def test_a_history_is_laid_out_once(document: Callable[[int, Clock], Any], tmp_p
     assert bend(lines) < SMALL, lines
 
 
-def test_a_question_is_linear_in_the_calls_of_a_session(tmp_path: Path) -> None:
+@pytest.mark.parametrize("log", ["claude-code", "copilot-cli", "opencode", "bodies"])
+def test_a_question_is_linear_in_the_calls_of_a_session(log: str, tmp_path: Path) -> None:
     found = []
     for n in (1, 2, 3):
-        path = write_session(tmp_path / str(n), "claude-code", n * CALLS, 20)
+        path = write_session(tmp_path / str(n), log, n * CALLS, 20)
         calls = tuple(read_logs([str(path)]).calls())
 
         def ask(calls: Any = calls) -> object:
