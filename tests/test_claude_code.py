@@ -361,6 +361,17 @@ def test_fields_that_are_passed_over_are_checked_too(tmp_path: Path) -> None:
     assert len(reading.calls) == 1
 
 
+def test_rows_count_whatever_they_are_called() -> None:
+    """A type that looks like what the reader keeps for itself is one like any other; a broken row is skipped once."""
+    kinds = ["\0", " " * 41, "same call"]
+    strange: list[Row] = [{"type": kind, "sessionId": "s"} for kind in kinds]
+    broken = {"type": "attachment", "sessionId": "s", "uuid": "x", "attachment": 1}
+    reading = read(claude_code, rows(user("a", None), answer("b", "a", "m"), *strange, broken))
+    assert reading.known == {"user": 1, "\0": 1, " " * 40: 1, "same call": 1}
+    assert [row for row, _ in reading.skips] == [6]
+    assert len(reading.calls) == 1
+
+
 def test_other_programs_of_the_same_looks_are_left_alone() -> None:
     for row in (
         {"type": "message", "id": "1"},

@@ -23,7 +23,7 @@ UNSENT_ATTACHMENTS = frozenset({"command_permissions", "hook_cancelled", "hook_n
 CALLS_AT_ONCE = 16
 MAX_KIND = 40  # characters of a row type that are shown
 NEW_CALL, SAME_CALL, COPIED_CALL = "", "same call", "copied call"  # no type of rows is called like the first
-SKIPPED = "\0"  # nor like this
+SKIPPED = " " * (MAX_KIND + 1)  # longer than any that is shown
 RECONSTRUCTED = Evidence.RECONSTRUCTED  # an attribute of an enumeration is found slowly
 NO_MESSAGE = "a message that is no object"
 
