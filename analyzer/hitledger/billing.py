@@ -26,7 +26,6 @@ class CostSource(StrEnum):
     EXPECTED = "expected x price"
 
 
-RECONSTRUCTED = Evidence.RECONSTRUCTED
 LOGGED, BY_USAGE = CostSource.LOGGED, CostSource.USAGE  # attributes of an enumeration are found slowly
 
 
@@ -157,7 +156,9 @@ def _settled_writes(call: Call, usage: Usage | None) -> tuple[CacheWrite, ...]:
     writes = (usage.cache_writes if usage else None) or ()
     if len(writes) == 1 and writes[0].ttl:
         return writes
-    if any(not write.ttl for write in writes) and call.evidence is not RECONSTRUCTED:  # a transcript has no marks
+    if (
+        any(not write.ttl for write in writes) and call.evidence is not Evidence.RECONSTRUCTED
+    ):  # a transcript has no marks
         marks = {segment.mark for segment in call.prompt.segments() if segment.mark}
         if len(marks) == 1:
             only = marks.pop()

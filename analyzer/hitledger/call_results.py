@@ -155,7 +155,7 @@ def _segments(
     call: Call, before: Call | None, expectation: Expectation | None, counter: Counter, shared: int
 ) -> tuple[SegmentResult, ...]:
     """A full prompt's segments with their tokens; of a transcript's those that the predecessor did not have."""
-    if call.evidence is not Evidence.EXACT:
+    if call.evidence is not EXACT:
         return _own_segments(call, before, shared)
     segments = expectation.view.prompt.segments() if expectation is not None else call.prompt.segments()
     counted = [counter.count(segment, call.model) for segment in segments]
@@ -210,7 +210,7 @@ def _without_cache(usage: Usage | None, rates: Rates | None) -> Decimal | None:
 def _certainty(call: Call, expectation: Expectation | None, cost: Cost | None) -> dict[str, Certainty]:
     return _certainties(
         certainty_of(call),
-        call.evidence is Evidence.EXACT,
+        call.evidence is EXACT,
         expectation is not None,
         expectation is not None and expectation.forecast.exact,
         cost is not None and not is_exact(cost, call.usage),

@@ -43,6 +43,4 @@ def where_known(column: Sequence[int | None], other: Sequence[int | None]) -> in
 
 def missing(column: Sequence[Decimal | None], other: Sequence[int | None]) -> int:
     """In how many rows the figure is not known and the other one is."""
-    if added(column, NO_MONEY)[1] == len(column):
-        return 0
     return sum([value is None and known is not None for value, known in zip(column, other, strict=True)])

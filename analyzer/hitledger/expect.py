@@ -119,12 +119,12 @@ class Forecaster:
 
     def _view(self, call: Call, last: View | None) -> View | None:
         """The call as its cache sees it; `last`: its predecessor. None where no rule is known or it was refused."""
-        rule = self._rules.pick(call) if call.engine is None else rule_of(call, self._rules)
+        rule = rule_of(call, self._rules)
         if rule is None or rule.algorithm is NO_CACHE or call.status >= 400 or not call.prompt.length:
             return None
         salt, whole_salt, minimum, strips = self._terms(call, rule)
         is_transcript = call.evidence is RECONSTRUCTED
-        prompt = call.prompt if is_transcript else _ordered(call, rule)
+        prompt = call.prompt if is_transcript else ordered(call, rule)
         if strips:
             prompt = self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
         root = last.root if last is not None and prompt.base is last.prompt else self._root(prompt)
@@ -197,7 +197,7 @@ def rule_of(call: Call, rules: Rules) -> Rule | None:
     )
 
 
-def _ordered(call: Call, rule: Rule) -> Prompt:
+def ordered(call: Call, rule: Rule) -> Prompt:
     """The prompt in the order in which the rule lays it out."""
     if call.evidence is Evidence.EXACT and rule.order != (Tier.TOOLS, Tier.SYSTEM, Tier.MESSAGES):
         return in_order(call.prompt, rule.order)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from hitledger.billing import LOGGED
 from hitledger.expect import Expectation
 from hitledger.logs.ingest import Ingest
 from hitledger.money import CallMoney
@@ -74,7 +73,7 @@ def prices_used(calls: Sequence[Call], money: Sequence[CallMoney]) -> tuple[Pric
     notes: dict[int, dict[str, None]] = {}
     for call, item in zip(calls, money, strict=True):
         cost, known = item.cost, item.rates
-        if known is not None or item.error is not None or (cost is not None and cost.source is not LOGGED):
+        if known is not None or item.error is not None:
             rates[id(known)] = known
             alike[call.served_model or call.model, call.provider, call.tier, id(known), item.error] += 1
             if cost is not None and cost.notes:

@@ -12,7 +12,7 @@ from decimal import Decimal
 import msgspec
 
 from hitledger.billing import COST_LEAVES_OUT
-from hitledger.columns import added, columns, missing, money, tokens, where_known
+from hitledger.columns import NO_MONEY, added, columns, missing, money, tokens, where_known
 from hitledger.expect import SLACK_TOKENS
 from hitledger.results import WARMED, CallResult
 
@@ -80,11 +80,12 @@ def sums_of(calls: Sequence[CallResult]) -> Sums:
     started, agent, model, project = columns(calls, "started_at", "agent", "model", "project")
     predecessor, notes, evidence = columns(calls, "predecessor", "notes", "evidence")
     whole, with_usage = added(total, 0)
+    paid, priced = added(cost, NO_MONEY)
     times = [time for time in started if time is not None]
     return Sums(
         calls=len(calls),
         without_usage=len(calls) - with_usage,
-        without_price=missing(cost, total),
+        without_price=missing(cost, total) if priced < len(calls) else 0,
         input_tokens=whole,
         uncached_input_tokens=tokens(uncached),
         cache_read_tokens=tokens(read),
@@ -93,7 +94,7 @@ def sums_of(calls: Sequence[CallResult]) -> Sums:
         reporting_tokens=where_known(total, read),
         ideal_cache_read_tokens=tokens(ideal),
         expected_cache_read_tokens=tokens(expected),
-        cost=money(cost),
+        cost=paid if priced else None,
         cost_without_cache=money(without_cache),
         evidence=Counter(evidence),
         errors=_errors(predecessor, expected, read, total, notes),

@@ -14,12 +14,11 @@ from hitledger.causes.timing import expired, fanned_out
 from hitledger.chains import Link
 from hitledger.continuation import branches
 from hitledger.errors import UsageError
-from hitledger.expect import Expectation, lifetime_of, slack_of
+from hitledger.expect import Expectation, lifetime_of, ordered, slack_of
 from hitledger.policies.cache import Obstacle
 from hitledger.prefix import APPEND_ONLY, Difference, first_difference
-from hitledger.segments import in_order
 from hitledger.tokens import TokenCounter
-from hitledger.types import Call, Evidence, Prompt, Usage
+from hitledger.types import Call, Prompt, Usage
 
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 
@@ -162,7 +161,7 @@ class Judge:
         expectation = self.expectations[link.index]
         earlier = self.expectations[link.predecessor] if link.predecessor is not None else None
         rule = expectation.rule if expectation is not None else None
-        old, new = ordered(before, earlier), ordered(call, expectation)
+        old, new = as_sent(before, earlier), as_sent(call, expectation)
         difference = first_difference(old, new)
         effective = difference
         if earlier is not None and expectation is not None:
@@ -213,11 +212,9 @@ def unreported(call: Call) -> bool:
     return call.usage is None or call.usage.cache_read_tokens is None
 
 
-def ordered(call: Call, expectation: Expectation | None) -> Prompt:
+def as_sent(call: Call, expectation: Expectation | None) -> Prompt:
     """The prompt as sent, in the order in which the rule lays it out."""
-    if expectation is None or call.evidence is not Evidence.EXACT:
-        return call.prompt
-    return in_order(call.prompt, expectation.rule.order)
+    return call.prompt if expectation is None else ordered(call, expectation.rule)
 
 
 def read_of(call: Call, expectation: Expectation | None) -> int | None:

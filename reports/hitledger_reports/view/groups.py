@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from hitledger.columns import added, columns, missing, money, where_known
+from hitledger.columns import NO_MONEY, added, columns, missing, where_known
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -82,7 +82,7 @@ def sure(call: CallResult, figure: str) -> Certainty:
 
 
 def cost_sure(found: Break) -> Certainty:
-    """How certain the cost of a break is: no more than its tokens."""
+    """How certain the cost of a break is: no more than its tokens, also where an older audit does not say it."""
     return figures.weakest((found.certainty, found.cost_certainty))
 
 
@@ -103,6 +103,7 @@ def sum_of(calls: Sequence[CallResult]) -> Sum:
         calls, *names, "ideal_cache_read_tokens", "cost", "certainty"
     )
     alike = distinct(certainties)
+    paid, priced = added(cost, NO_MONEY)
     return Sum(
         calls=len(calls),
         judged=added(ideal, 0)[1],
@@ -112,8 +113,8 @@ def sum_of(calls: Sequence[CallResult]) -> Sum:
         cache_read_tokens=_known(read),
         cache_write_tokens=_known(written),
         output_tokens=_known(output),
-        cost=money(cost),
-        unpriced=missing(cost, total),
+        cost=paid if priced else None,
+        unpriced=missing(cost, total) if priced < len(calls) else 0,
         cost_certainty=least_sure(alike, "cost"),
         output_certainty=least_sure(alike, "output_tokens"),
     )

@@ -95,7 +95,6 @@ def _unusual(line: bytes) -> Row[Any]:
     """A row whose fields, or those of its usage, have other types or names than usual."""
     try:
         row: Row[Any] = _decode_any_usage(line)
-        line.decode()
     except _UNTYPED:
         return _untyped(row_value(line))
     if row.message is not None and row.message.usage is not None:
