@@ -9,7 +9,7 @@ import pytest
 
 from call_builders import audited, call, messages, usage
 from hitledger.audit import audit, with_unique_ids
-from hitledger.call_results import Shown
+from hitledger.break_results import Shown
 from hitledger.errors import HitledgerError, NothingToReadError
 from hitledger.results import from_json, to_json
 from hitledger.types import Certainty, Usage

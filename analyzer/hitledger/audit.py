@@ -1,13 +1,16 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from hitledger.call_results import Shown, break_of, call_result
+from hitledger.break_results import Shown, break_of
+from hitledger.call_columns import Judged
+from hitledger.call_segments import Listed, listed
+from hitledger.call_table import CallTable
 from hitledger.chains import Link, linked
 from hitledger.collector import collector_paused
 from hitledger.expect import Expectation, Forecaster
@@ -39,7 +42,7 @@ class AuditOptions:
     rules: Path | None = None  # the user's own cache rules, before the shipped ones
     tokenizers: tuple[tuple[str, Path], ...] = ()
     shown: Shown = field(default_factory=Shown)
-    segments: bool = True  # list the segments of each call, and what they share with its predecessor's
+    segments: bool = True  # make every row, with the segments of its prompt and what they share with its predecessor's
     located: int | None = None  # how many breaks, worst first, get their offset in tokens; None: all
 
 
@@ -83,32 +86,41 @@ def audit_calls(
     judged: Progress | None = None,
 ) -> Audit:
     """Audit calls that were read already, in input order."""
-    stages = Stages(judged, len(calls), 5)
+    stages = Stages(judged, len(calls), 5 + options.segments)
     rules, book = rules_with(options.rules), PriceBook(options.prices)
     counter = TokenCounter(dict(options.tokenizers))
     links = linked(calls, stages.over)
     expectations = Forecaster(rules, Positions(counter)).all(calls, [link.predecessor for link in links], stages.over)
     verdicts = Judge(links, expectations, counter, options.min_loss).all(stages.over)
-    money = [money_of(book, call, expectation) for call, expectation in zip(calls, expectations, strict=True)]
-    rows = [
-        call_result(calls, *known, counter=counter, with_segments=options.segments)
-        for known in stages.over(zip(links, expectations, verdicts, money, strict=True))
-    ]
+    money = [money_of(book, *known) for known in stages.over(zip(calls, expectations, strict=True))]
+    segments = _segments(links, expectations, counter, stages.over) if options.segments else None
     if options.strict:
         refuse_unpriced(calls, money)
     breaks = _breaks(links, verdicts, expectations, money, options)
-    sums = by_session(rows)
+    table = CallTable(Judged(calls, links, expectations, verdicts, money, segments))
+    sums = by_session(table)
     return Audit(
         schema_version=SCHEMA_VERSION,
         ingest=ingest_result(ingest),
         totals=totals_of(sums, breaks, verdicts),
         sessions=sessions_of(sums, breaks),
-        calls=tuple(rows),
+        calls=table.rows() if options.segments else table,
         breaks=breaks,
         findings=findings_of(links, expectations, frozenset(item.index for item in breaks), rules),
         rules=rules_used(expectations),
         prices=prices_used(calls, money),
     )
+
+
+def _segments(
+    links: Sequence[Link],
+    expectations: Sequence[Expectation | None],
+    counter: TokenCounter,
+    over: Callable[[Iterable[Link]], Iterable[Link]],
+) -> list[Listed]:
+    """The segments of each call's prompt."""
+    before = [links[link.predecessor].call if link.predecessor is not None else None for link in links]
+    return [listed(link.call, before[link.index], expectations[link.index], counter) for link in over(links)]
 
 
 def _breaks(

@@ -151,6 +151,15 @@ def linked(calls: Sequence[Call], over: Callable[[Iterable[int]], Iterable[int]]
     return [found[index] for index in range(len(calls))]
 
 
+def gap_seconds(link: Link, calls: Sequence[Call]) -> float | None:
+    """From the start of a call's predecessor to its own; `calls` are all of the run."""
+    started = link.call.started_at
+    if link.predecessor is None or started is None:
+        return None
+    before = calls[link.predecessor].started_at
+    return None if before is None else (started - before).total_seconds()
+
+
 def extends(earlier: Call, later: Call) -> bool:
     """Whether all messages of the earlier call stand, in order, at the head of the later one's."""
     old, new = messages_of(earlier), messages_of(later)

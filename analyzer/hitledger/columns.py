@@ -1,17 +1,53 @@
-"""Fields of many rows as columns: what is summed then is a plain sequence, at the speed of C."""
+"""Rows by columns: what is summed then is a plain sequence, at the speed of C."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
 Figure = TypeVar("Figure", int, Decimal)
+Row = TypeVar("Row")
 NO_MONEY = Decimal(0)
 
 
-def columns(rows: Sequence[object], *names: str) -> list[list[Any]]:
-    """One list a field, in the order of the names."""
+class Table(Sequence[Row]):
+    """Rows that are made when somebody looks at one, and columns that are made when somebody asks for them."""
+
+    @abstractmethod
+    def column(self, name: str) -> Sequence[Any]:
+        """One field of each row."""
+
+    @abstractmethod
+    def part(self, indices: Sequence[int]) -> "Table[Row]":
+        """Some of the rows, by ascending indices."""
+
+
+def columns(rows: Sequence[object], *names: str) -> list[Sequence[Any]]:
+    """One sequence a field, in the order of the names."""
+    if isinstance(rows, Table):
+        return [rows.column(name) for name in names]
     return [list(map(attrgetter(name), rows)) for name in names]
+
+
+def part(rows: Sequence[Row], indices: Sequence[int]) -> Sequence[Row]:
+    """Some of the rows, by ascending indices."""
+    return rows.part(indices) if isinstance(rows, Table) else taken(rows, indices)
+
+
+def taken(column: Sequence[Row], indices: Sequence[int]) -> Sequence[Row]:
+    """Some of the values, by ascending indices: most often a session's, which follow each other."""
+    if indices and indices[-1] - indices[0] < len(indices):
+        return column[indices[0] : indices[-1] + 1]
+    return [column[index] for index in indices]
+
+
+def groups(keys: Sequence[str]) -> dict[str, list[int]]:
+    """Indices by key, in the order in which the keys first come."""
+    found: dict[str, list[int]] = {}
+    for index, key in enumerate(keys):
+        found.setdefault(key, []).append(index)
+    return found
 
 
 def added(column: Sequence[Figure | None], zero: Figure) -> tuple[Figure, int]:

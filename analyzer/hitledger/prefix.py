@@ -1,10 +1,10 @@
 """Where two prompts part: first by segment digests, then by characters inside the first unequal segment only."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import Any
 
+import msgspec
 import orjson
 
 from hitledger.layouts.blocks import json_value
@@ -13,8 +13,7 @@ from hitledger.types import Prompt, Segment, Tier
 APPEND_ONLY = "(none)"
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The first difference of a later prompt from an earlier one.
 
     `before` and `after` are the segments that stand at `index`; None where that prompt ends there (and `after` need not

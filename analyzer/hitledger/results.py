@@ -1,10 +1,12 @@
 """The audit as a value, and its JSON. The file is versioned; its fields are documented in docs/json.md."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
 from hitledger.errors import NothingToReadError
 from hitledger.jsonfile import content_of, decode, encode
@@ -273,7 +275,7 @@ class Audit(msgspec.Struct, frozen=True):
     ingest: IngestResult
     totals: Totals
     sessions: tuple[SessionResult, ...]
-    calls: tuple[CallResult, ...]
+    calls: Sequence[CallResult]  # each made when it is looked at, where no file of them is written
     breaks: tuple[Break, ...]  # worst first: by cost, then rebilled tokens
     findings: tuple[Finding, ...]
     rules: tuple[RuleUsed, ...]
@@ -282,19 +284,19 @@ class Audit(msgspec.Struct, frozen=True):
 
 def to_json(audit: Audit) -> bytes:
     """Same audit, same bytes."""
-    return encode(audit)
+    return encode(replace(audit, calls=tuple(audit.calls)))
 
 
 def from_json(content: bytes, name: str) -> Audit:
     """Read an audit back. Raises NothingToReadError naming the file and the field that is wrong."""
     audit = decode(content, name, Audit, SCHEMA_VERSION, "audit the log again")
     _refuse_no_money(audit, name)
-    return audit
+    return replace(audit, calls=tuple(audit.calls))
 
 
 def _refuse_no_money(audit: Audit, name: str) -> None:
     """JSON has money as strings, and those can say NaN, Infinity and 1e999999: no figure of any report."""
-    parts: tuple[tuple[str, tuple[msgspec.Struct, ...]], ...] = (
+    parts: tuple[tuple[str, Sequence[msgspec.Struct]], ...] = (
         ("calls", audit.calls),
         ("breaks", audit.breaks),
         ("sessions", audit.sessions),

@@ -1,7 +1,6 @@
 """The calls of each session added up. Unknown figures are left out of a sum and counted, never taken for zero.
 
-A session's rows are taken by columns, so that sums run over plain sequences; one session after the other, so that its
-rows are still at hand when the next column is taken.
+Rows are taken by columns, so that sums run over plain sequences.
 """
 
 from collections import Counter
@@ -12,11 +11,17 @@ from decimal import Decimal
 import msgspec
 
 from hitledger.billing import COST_LEAVES_OUT
-from hitledger.columns import NO_MONEY, added, columns, missing, money, tokens, where_known
+from hitledger.columns import NO_MONEY, added, columns, groups, missing, money, part, tokens, where_known
 from hitledger.expect import SLACK_TOKENS
 from hitledger.results import WARMED, CallResult
 
 BLOCK = 128  # tokens; the coarsest step in which a provider reports reads
+FIGURES = (
+    *("input_tokens", "uncached_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"),
+    *("ideal_cache_read_tokens", "expected_cache_read_tokens"),
+    *("cost", "cost_without_cache", "logged_cost", "computed_cost"),
+)
+SAID = ("started_at", "agent", "model", "project", "predecessor", "notes", "evidence")
 
 
 class Errors(msgspec.Struct, frozen=True):
@@ -65,20 +70,15 @@ class Sums(msgspec.Struct, frozen=True):
 
 def by_session(calls: Sequence[CallResult]) -> dict[str, Sums]:
     """Sums by session, in the order of their first calls."""
-    groups: dict[str, list[CallResult]] = {}
-    for call in calls:
-        groups.setdefault(call.session, []).append(call)
-    return {name: sums_of(rows) for name, rows in groups.items()}
+    session, *_ = columns(calls, "session", *FIGURES, *SAID)  # made for all at once, and taken by each session
+    return {name: sums_of(part(calls, indices)) for name, indices in groups(session).items()}
 
 
 def sums_of(calls: Sequence[CallResult]) -> Sums:
     """These calls added up."""
-    names = ("input_tokens", "uncached_input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-    total, uncached, read, written, output = columns(calls, *names)
-    ideal, expected = columns(calls, "ideal_cache_read_tokens", "expected_cache_read_tokens")
-    cost, without_cache, logged, computed = columns(calls, "cost", "cost_without_cache", "logged_cost", "computed_cost")
-    started, agent, model, project = columns(calls, "started_at", "agent", "model", "project")
-    predecessor, notes, evidence = columns(calls, "predecessor", "notes", "evidence")
+    figures, said = columns(calls, *FIGURES), columns(calls, *SAID)
+    total, uncached, read, written, output, ideal, expected, cost, without_cache, logged, computed = figures
+    started, agent, model, project, predecessor, notes, evidence = said
     whole, with_usage = added(total, 0)
     paid, priced = added(cost, NO_MONEY)
     times = [time for time in started if time is not None]

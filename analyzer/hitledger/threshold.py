@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from hitledger.columns import columns
 from hitledger.errors import HitledgerError, UsageError
 from hitledger.results import Audit
 
@@ -32,7 +33,8 @@ class Threshold(Struct, frozen=True):
         price.
         """
         totals = audit.totals
-        if audit.calls and all(call.ideal_cache_read_tokens is None for call in audit.calls):
+        (ideal,) = columns(audit.calls, "ideal_cache_read_tokens")
+        if ideal and all(best is None for best in ideal):
             raise HitledgerError(
                 f"--fail-over {self}: no call of this log could be judged, so no limit can be held; the report says why"
             )

@@ -11,7 +11,7 @@ from hitledger.causes.case import Case, Confidence, Diagnosis, changes
 from hitledger.causes.decide import UNEXPLAINED, decide, unexplained
 from hitledger.causes.rendering import Rerender, compare
 from hitledger.causes.timing import expired, fanned_out
-from hitledger.chains import Link
+from hitledger.chains import Link, gap_seconds
 from hitledger.continuation import branches
 from hitledger.errors import UsageError
 from hitledger.expect import Expectation, lifetime_of, ordered, slack_of
@@ -60,7 +60,6 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     listed: bool = False
     diagnosis: Diagnosis | None = None
     difference: Difference | None = None
-    gap_seconds: float | None = None
 
 
 class _Loss(msgspec.Struct, frozen=True, gc=False):
@@ -84,6 +83,7 @@ class Judge:
         min_loss: MinLoss,
     ) -> None:
         self.links = links
+        self.calls = [link.call for link in links]
         self.expectations = expectations
         self.counter = counter
         self.min_loss = min_loss
@@ -101,26 +101,26 @@ class Judge:
         expectation = self.expectations[link.index]
         read = read_of(link.call, expectation)
         if read is None or (link.call.usage is not None and link.call.usage.read_accumulated):
-            return Verdict(None, read, gap_seconds=self._gap(link))
+            return Verdict(None, read)
         if link.predecessor is None:
             return self._cold(link, expectation, read)
-        before, earlier = self.links[link.predecessor].call, self.expectations[link.predecessor]
+        before, earlier = self.calls[link.predecessor], self.expectations[link.predecessor]
         readable = left_by(before, earlier)
         if readable is None:
-            return Verdict(None, read, gap_seconds=self._gap(link))
+            return Verdict(None, read)
         if earlier is not None and expectation is not None and branches(before, link.call):
             readable = min(readable, left_in_front(earlier, expectation))
         rerender = compare(before, link.call, self.counter) if holds_generated(before) else None
         if rerender is not None:
             readable, read = rerender.held, rerender.common
         lost = max(0, readable - read)
-        if not lost or self._returned(link, expectation, read):  # by position: by name it takes ten times as long
-            return Verdict(readable, read, 0, 0, False, None, None, self._gap(link))
+        if not lost or self._returned(link, expectation, read):
+            return Verdict(readable, read)
         if self.min_loss.reached(lost, readable):
             return _Loss(link, before, readable, read, rerender)
         if unreported(link.call):  # a small difference of two estimates is no loss
             lost = 0
-        return Verdict(readable, read, lost, rebilled_of(link.call, lost, read), gap_seconds=self._gap(link))
+        return Verdict(readable, read, lost, rebilled_of(link.call, lost, read))
 
     def _cold(self, link: Link, expectation: Expectation | None, read: int) -> Verdict:
         blocked = expectation.blocked if expectation is not None else None
@@ -147,14 +147,14 @@ class Judge:
         # Nothing is promised there and no lifetime is published: a miss alone is no verdict.
         no_promise = rule is not None and rule.best_effort and case.ttl_seconds is None
         if call_without_evidence(link.call, diagnosis) or (diagnosis is UNEXPLAINED and no_promise):
-            return Verdict(readable, read, case.lost, rebilled, gap_seconds=case.gap_seconds)
+            return Verdict(readable, read, case.lost, rebilled)
         if diagnosis is UNEXPLAINED:
             diagnosis = unexplained(link.call.evidence)
         diagnosis = _also_late(case, diagnosis)
         difference = case.difference
-        if difference.append_only and not case.effective.append_only and diagnosis.cause == "server.thinking_stripped":
+        if diagnosis.cause == "server.thinking_stripped" and not case.effective.append_only:
             difference = case.effective
-        return Verdict(readable, read, case.lost, rebilled, True, diagnosis, difference, case.gap_seconds)
+        return Verdict(readable, read, case.lost, rebilled, True, diagnosis, difference)
 
     def _case(self, loss: _Loss) -> Case:
         link, before, call = loss.link, loss.before, loss.link.call
@@ -162,10 +162,10 @@ class Judge:
         earlier = self.expectations[link.predecessor] if link.predecessor is not None else None
         rule = expectation.rule if expectation is not None else None
         old, new = as_sent(before, earlier), as_sent(call, expectation)
-        difference = first_difference(old, new)
-        effective = difference
+        used_before, used = old, new
         if earlier is not None and expectation is not None:
-            effective = first_difference(earlier.view.prompt, expectation.view.prompt)
+            used_before, used = earlier.view.prompt, expectation.view.prompt
+        difference = first_difference(old, new)
         return Case(
             call=call,
             before=before,
@@ -173,24 +173,19 @@ class Judge:
             expectation=expectation,
             prompt_before=old,
             prompt=new,
+            used_before=used_before,
+            used=used,
             difference=difference,
-            effective=effective,
             # Where this call branches off, what differs is another question and no edit.
             boundary=difference.index if branches(before, call) else boundary_of(earlier, old),
             parameters=changes(before.parameters, call.parameters),
             route=changes(before.route, call.route),
             readable_before=loss.readable,
             read=loss.read,
-            gap_seconds=self._gap(link),
+            gap_seconds=gap_seconds(link, self.calls),
             ttl_seconds=ttl_seconds(before, earlier),
             side=link.side,
         )
-
-    def _gap(self, link: Link) -> float | None:
-        if link.predecessor is None or link.call.started_at is None:
-            return None
-        before = self.links[link.predecessor].call.started_at
-        return None if before is None else (link.call.started_at - before).total_seconds()
 
 
 def _also_late(case: Case, diagnosis: Diagnosis) -> Diagnosis:

@@ -33,7 +33,7 @@ def audit(
     """Find every cache break in agent logs: its place, its cause and its price."""
     from hitledger.audit import AuditOptions
     from hitledger.audit import audit as run
-    from hitledger.call_results import Shown
+    from hitledger.break_results import Shown
     from hitledger.outfile import takes_stdout
     from hitledger.threshold import parse_threshold
     from hitledger.tokens import parse_tokenizers

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cached_property
 
 from msgspec import Struct
 
 from hitledger.expect import Expectation
 from hitledger.policies.rule import Rule
 from hitledger.policies.rules import DEFAULTS
-from hitledger.prefix import Difference
+from hitledger.prefix import Difference, first_difference
 from hitledger.types import Call, Parameter, Prompt, Tier
 
 
@@ -34,7 +35,7 @@ class Change(Struct, frozen=True):
         return found.path if found else ""
 
 
-class Case(Struct, frozen=True):
+class Case(Struct, frozen=True, dict=True):
     """A call that read less than its predecessor left readable."""
 
     call: Call
@@ -43,8 +44,9 @@ class Case(Struct, frozen=True):
     expectation: Expectation | None
     prompt_before: Prompt  # both in the order of the rule
     prompt: Prompt
+    used_before: Prompt  # both as the server uses them (earlier thinking removed)
+    used: Prompt
     difference: Difference  # of the prompts as sent
-    effective: Difference  # of the prompts as the server uses them (earlier thinking removed)
     boundary: int  # segments of the predecessor's prompt behind which a change costs nothing
     parameters: tuple[Change, ...]
     route: tuple[Change, ...]
@@ -53,6 +55,13 @@ class Case(Struct, frozen=True):
     gap_seconds: float | None  # from start to start
     ttl_seconds: int | None
     side: bool
+
+    @cached_property
+    def effective(self) -> Difference:
+        """The first difference of the prompts as the server uses them. Few causes ask, and rows are read for it."""
+        if self.used_before is self.prompt_before and self.used is self.prompt:
+            return self.difference
+        return first_difference(self.used_before, self.used)
 
     @property
     def lost(self) -> int:
@@ -79,6 +88,8 @@ class Diagnosis(Struct, frozen=True):
 
 def changes(before: Sequence[Parameter], after: Sequence[Parameter]) -> tuple[Change, ...]:
     """Fields that differ, by name; one that names a default equals one left out."""
+    if before is after:  # of most calls of one client
+        return ()
     old, new = {p.name: p for p in before}, {p.name: p for p in after}
     return tuple(
         Change(name, old.get(name), new.get(name))

@@ -55,11 +55,10 @@ def differences(reference: Material, other: Material, condition: str) -> Iterato
 
 def _case(reference: Material, other: Material, old: Prompt, new: Prompt) -> Case:
     before, call = call_of(reference), call_of(other)
-    difference = first_difference(old, new)
     return Case(
-        call=call, before=before, rule=None, expectation=None, prompt_before=old, prompt=new, difference=difference,
-        effective=difference, boundary=len(old), parameters=(), route=(), readable_before=0, read=0, gap_seconds=None,
-        ttl_seconds=None, side=False,
+        call=call, before=before, rule=None, expectation=None, prompt_before=old, prompt=new, used_before=old,
+        used=new, difference=first_difference(old, new), boundary=len(old), parameters=(), route=(), readable_before=0,
+        read=0, gap_seconds=None, ttl_seconds=None, side=False,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ import re
 from msgspec import Struct
 
 from hitledger.causes.catalogue import catalogue
+from hitledger.columns import columns
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -55,7 +56,8 @@ def break_views(audit: Audit, limit: int | None = None, show_secrets: bool = Fal
     """The worst `limit` breaks."""
     listed = audit.breaks[:limit]
     wanted = {found.call for found in listed}
-    calls = {call.id: call for call in audit.calls if call.id in wanted}
+    (ids,) = columns(audit.calls, "id")
+    calls = {call: audit.calls[index] for index, call in enumerate(ids) if call in wanted}
     return tuple(
         break_view(number, found, calls.get(found.call), show_secrets) for number, found in enumerate(listed, 1)
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
+from hitledger.columns import columns
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
@@ -85,7 +86,7 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def _unjudged(audit: Audit) -> Iterator[str]:
-    notes = Counter(call.notes for call in audit.calls)
+    notes = Counter(*columns(audit.calls, "notes"))
     for flag, what in UNJUDGED:
         number = sum(calls for flags, calls in notes.items() if flag in flags)
         if number:

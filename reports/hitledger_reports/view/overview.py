@@ -85,14 +85,16 @@ def lost_share(whole: Sum) -> float | None:
 
 def _period(audit: Audit) -> str:
     # Times of hash-only traces are relative: they order calls and are no dates.
-    times = [call.started_at for call in audit.calls if call.started_at is not None and "hash_only" not in call.notes]
+    started, notes = columns(audit.calls, "started_at", "notes")
+    times = [at for at, flags in zip(started, notes, strict=True) if at is not None and "hash_only" not in flags]
     if not times:
         return "no times in the log"
     return f"{figures.utc(min(times), seconds=False)} to {figures.utc(max(times), seconds=False)} UTC"
 
 
 def _scope(audit: Audit) -> str:
-    projects = {call.project for call in audit.calls} - {""}
+    (project,) = columns(audit.calls, "project")
+    projects = set(project) - {""}
     agents = sum(agent != "main" for session in audit.sessions for agent in session.agents)
     parts = [
         figures.plural(len(audit.calls), "call"),
@@ -149,7 +151,8 @@ def _lost_note(whole: Sum) -> str:
 
 
 def _sources(audit: Audit) -> str:
-    found = sorted(filter(None, {call.cost_source for call in audit.calls}))
+    (source,) = columns(audit.calls, "cost_source")
+    found = sorted(filter(None, set(source)))
     if not found:
         return "no call has a price"
     both = audit.totals.logged_costs

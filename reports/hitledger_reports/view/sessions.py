@@ -1,10 +1,11 @@
 """Sessions as rows, dearest losses first, each with its heat strip."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
 
+from hitledger.columns import columns, groups, part
 from hitledger.results import Audit, CallResult, SessionResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -41,15 +42,13 @@ def by_loss(audit: Audit) -> tuple[SessionResult, ...]:
 def session_rows(audit: Audit, limit: int | None = None) -> tuple[SessionRow, ...]:
     """The `limit` sessions that lost most."""
     chosen = by_loss(audit)[:limit]
-    calls: dict[str, list[CallResult]] = {session.id: [] for session in chosen}
-    for call in audit.calls:
-        if call.session in calls:
-            calls[call.session].append(call)
+    (sessions,) = columns(audit.calls, "session")
+    calls = groups(sessions)
     broken = {found.call: cost_sure(found) for found in audit.breaks}
-    return tuple(_row(session, calls[session.id], broken) for session in chosen)
+    return tuple(_row(session, part(audit.calls, calls.get(session.id, ())), broken) for session in chosen)
 
 
-def _row(session: SessionResult, calls: list[CallResult], broken: Mapping[str, Certainty]) -> SessionRow:
+def _row(session: SessionResult, calls: Sequence[CallResult], broken: Mapping[str, Certainty]) -> SessionRow:
     cells = heat(calls, broken, STRIP)
     judged = any(call.ideal_cache_read_tokens is not None for call in calls)
     lost = session.break_cost if session.breaks or not judged else Decimal(0)

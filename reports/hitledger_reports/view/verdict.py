@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from hitledger.causes.catalogue import catalogue
+from hitledger.columns import columns
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
@@ -72,14 +73,15 @@ def calm(audit: Audit) -> Calm | None:
     """None where there are breaks. Never says that all is well where nothing could be seen."""
     if audit.breaks:
         return None
-    compared = [call.cache_read_tokens is not None for call in audit.calls if call.ideal_cache_read_tokens is not None]
+    read, ideal, predecessor = columns(audit.calls, "cache_read_tokens", "ideal_cache_read_tokens", "predecessor")
+    compared = [found is not None for found, best in zip(read, ideal, strict=True) if best is not None]
     if not audit.calls:
         return Calm("No call", "There is nothing to judge.")
-    if not compared and any(call.cache_read_tokens is not None for call in audit.calls):
+    if not compared and any(found is not None for found in read):
         return Calm("Nothing could be judged", "No cache rule is known for the provider of these calls.")
     if not compared:
         return Calm("Nothing could be judged", "No call says how much of its prompt was read from a cache.")
-    if all(call.predecessor is None for call in audit.calls):
+    if all(before is None for before in predecessor):
         return Calm("Nothing to compare", "No call continues an earlier one.")
     judged = sum(compared)
     if not judged:

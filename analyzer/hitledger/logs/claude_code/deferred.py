@@ -5,8 +5,9 @@ its rows stand in the file and reads them again when a break has to be explained
 input, a compressed file) is cut at once.
 """
 
+import os
 from collections.abc import Iterator, Sequence
-from io import FileIO
+from functools import lru_cache
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -21,6 +22,7 @@ Part = bytes  # a piece of a prompt, packed: a large tree has 170,000 of them
 # Number of the first row from 1, its first byte, how many bytes, rows, segments, thinking segments, whether they open a
 # message. No rows: a segment that was cut already, and in the place of the first byte where it stands among those.
 PART = Struct("<QQQLLL?")
+O_BINARY: int = getattr(os, "O_BINARY", 0)  # else Windows changes line ends
 
 
 def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]:
@@ -31,6 +33,45 @@ def segments_of_row(row: Any, number: int, opens_message: bool) -> list[Segment]
         return [reminder(row["attachment"], f"{path}.attachment", opens_message)]
     role = "user" if kind == "user" else "assistant"
     return cut(row["message"].get("content"), role, f"{path}.message.content", opens_message)
+
+
+class _PartRead:
+    """Rows of a part that was read again, cut as far as they are asked for, in their order."""
+
+    __slots__ = ("cut", "lines", "number", "opens")
+
+    def __init__(self, lines: list[bytes], number: int, opens: bool) -> None:
+        self.lines = lines
+        self.number = number
+        self.opens = opens
+        self.cut: list[list[Segment]] = []
+
+    def segments_of(self, row: int) -> list[Segment]:
+        """The segments of one row."""
+        if row == len(self.cut):
+            whole = whole_row(self.lines[row])
+            self.cut.append(segments_of_row(whole, self.number + row, self.opens and not row))
+        return self.cut[row]
+
+
+@lru_cache(maxsize=1)
+def _part_read(of: "Rows", number: int, place: int, size: int, rows: int, opens: bool) -> _PartRead:
+    """Two prompts that part here ask for the same rows, one after the other."""
+    if of.path is None:
+        raise ValueError("rows that cannot be read again")
+    lines = _read_at(of.path, place, size).split(b"\n", rows - 1)
+    if len(lines) != rows:
+        raise ValueError(f"{len(lines)} rows instead of {rows}")
+    return _PartRead(lines, number, opens)
+
+
+def _read_at(path: Path, place: int, size: int) -> bytes:
+    file = os.open(path, os.O_RDONLY | O_BINARY)
+    try:
+        os.lseek(file, place, os.SEEK_SET)
+        return os.read(file, size)
+    finally:
+        os.close(file)
 
 
 class Rows:
@@ -70,15 +111,13 @@ class Rows:
             yield from (self.segments[place] for _, place, *_ in PART.iter_unpack(packed))
             return
         try:
-            with FileIO(self.path) as stream:
-                for number, place, size, rows, _, _, opens in PART.iter_unpack(packed):
-                    if not rows:
-                        yield self.segments[place]
-                        continue
-                    stream.seek(place)
-                    lines = stream.read(size).split(b"\n", rows - 1)
-                    for row, line in zip(range(rows), lines, strict=True):
-                        yield from segments_of_row(whole_row(line), number + row, opens and not row)
+            for number, place, size, rows, _, _, opens in PART.iter_unpack(packed):
+                if rows:
+                    read = _part_read(self, number, place, size, rows, opens)
+                    for row in range(rows):
+                        yield from read.segments_of(row)
+                else:
+                    yield self.segments[place]
         except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
             raise HitledgerError(f"{self.name}: changed while it was read: run again") from error
 
