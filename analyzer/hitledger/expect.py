@@ -16,7 +16,7 @@ from hitledger.policies.rule import Algorithm, Basis, Rule
 from hitledger.policies.rules import Rules, salts
 from hitledger.policies.slot import SlotCache
 from hitledger.policies.units import UnitCache
-from hitledger.policies.view import Mark, PrefixHashes, View
+from hitledger.policies.view import Mark, PrefixHashes, Terms, View
 from hitledger.positions import Positions
 from hitledger.segments import in_order
 from hitledger.thinking import ThinkingStripper
@@ -42,11 +42,6 @@ class Expectation(msgspec.Struct, frozen=True, gc=False):
     key: tuple[str, ...]
     blocked: Blocked | None  # a longer entry that was there but out of reach
     warmed: bool = False  # it read more than any logged call had left of its prompt: an unlogged call wrote that
-
-
-# What a rule makes of a model and parameters: salts by tier, that of the last tier, minimum in tokens, and whether
-# earlier thinking is dropped.
-Terms = tuple[Mapping[Tier, str], str, int, bool]
 
 
 class Forecaster:
@@ -95,6 +90,8 @@ class Forecaster:
         """`earlier`: what was expected of its predecessor."""
         call, rule = view.call, view.rule
         key, now, usage = key_of(call), call.started_at, call.usage
+        if earlier is not None and earlier.key == key:
+            key = earlier.key  # a large tree would hold 40,000 of them
         cache = self._cache(key, rule.algorithm)
         forecast = cache.forecast(view, now)
         read = usage.cache_read_tokens if usage is not None else None
@@ -119,25 +116,26 @@ class Forecaster:
 
     def _view(self, call: Call, last: View | None) -> View | None:
         """The call as its cache sees it; `last`: its predecessor. None where no rule is known or it was refused."""
-        rule = rule_of(call, self._rules)
-        if rule is None or rule.algorithm is NO_CACHE or call.status >= 400 or not call.prompt.length:
+        if call.status >= 400 or not call.prompt.length:
             return None
-        salt, whole_salt, minimum, strips = self._terms(call, rule)
+        terms = last.terms if last is not None and _alike(call, last.call) else self._terms(call)
+        if terms is None:
+            return None
+        rule = terms.rule
         is_transcript = call.evidence is RECONSTRUCTED
         prompt = call.prompt if is_transcript else ordered(call, rule)
-        if strips:
+        if terms.strips:
             prompt = self._strippers.effective(call if prompt is call.prompt else replace(call, prompt=prompt))
         root = last.root if last is not None and prompt.base is last.prompt else self._root(prompt)
-        alike = last is not None and root is last.root and salt is last.salt
-        head = last.head if last is not None and alike else self._hashes.head(root, salt, whole_salt)
+        same_head = last is not None and root is last.root and terms is last.terms
+        head = last.head if last is not None and same_head else self._hashes.head(root, terms.salt, terms.whole_salt)
         given = () if is_transcript else marks_of(prompt, rule)
         at_ends = message_ends.written(call, prompt, rule, given) if rule.algorithm is MESSAGE_ENDS else None
         ttl = lifetime_of(call) or rule.default_lifetime if is_transcript and rule.algorithm is BREAKPOINTS else None
         tokens_at = self._positions.of(call, prompt, given if at_ends is None else at_ends)
-        hashes = self._hashes
         return View(
-            call, prompt, rule, hashes, tokens_at, given, ttl, at_ends, salt, whole_salt, minimum, root, head
-        )  # unpacked from tuples it would take twice as long
+            call, prompt, rule, terms, self._hashes, tokens_at, given, ttl, at_ends, terms.whole_salt, root, head
+        )
 
     def _root(self, prompt: Prompt) -> Prompt:
         passed: list[Prompt] = []
@@ -149,13 +147,16 @@ class Forecaster:
         self._roots.update(dict.fromkeys(passed, root))
         return root
 
-    def _terms(self, call: Call, rule: Rule) -> Terms:
+    def _terms(self, call: Call) -> Terms | None:
+        rule = rule_of(call, self._rules)
+        if rule is None or rule.algorithm is NO_CACHE:
+            return None
         key = (rule.id, call.model, call.parameters)
         found = self._known_terms.get(key)
-        if found is None:
-            salt = salts(rule, call)
-            last, minimum = salt[rule.order[-1]], rule.minimum(call.model)
-            found = self._known_terms[key] = (salt, last, minimum, rule.strips(call.model))
+        if found is None or found.rule is not rule:  # each log's engine hint is a rule of its own
+            salt, model = salts(rule, call), call.model
+            found = Terms(rule, salt, salt[rule.order[-1]], rule.minimum(model), rule.strips(model))
+            self._known_terms[key] = found
         return found
 
 
@@ -165,6 +166,18 @@ CACHES: Mapping[Algorithm, Callable[[], Cache]] = {
     Algorithm.RADIX: RadixCache,
     Algorithm.SLOT: SlotCache,
 }
+
+
+def _alike(call: Call, last: Call) -> bool:
+    """Whether two calls of a transcript meet the same rule in the same way: so do nearly all that follow each other."""
+    started, before = call.started_at, last.started_at
+    if call.parameters is not last.parameters or call.model is not last.model or call.provider is not last.provider:
+        return False
+    if call.evidence is not RECONSTRUCTED or last.evidence is not RECONSTRUCTED or call.api is not last.api:
+        return False
+    if call.engine is not None or last.engine is not None or started is None or before is None:
+        return False
+    return started.toordinal() == before.toordinal()
 
 
 def key_of(call: Call) -> tuple[str, ...]:

@@ -37,4 +37,4 @@ class BlockCache:
 def readable(view: View, tokens: int) -> int:
     """Full blocks only, unless the part of one is copied; nothing below the model's minimum."""
     whole = tokens if view.rule.partial_blocks else tokens - tokens % view.rule.block
-    return whole if whole >= view.minimum else 0
+    return whole if whole >= view.terms.minimum else 0

@@ -8,6 +8,7 @@ import msgspec
 
 from hitledger.policies.lives import MarkedEntry
 from hitledger.policies.view import View
+from hitledger.policies.writes import Writes, written_behind
 
 AN_INSTANT = timedelta(microseconds=1)
 
@@ -28,8 +29,13 @@ class Forecast(msgspec.Struct, frozen=True, gc=False):
     source: int | None  # index of the call that wrote the entry read; None where nothing is read
     position: int = 0  # segments covered
     exact: bool = False  # whether `read` rests on logged figures alone
-    writes: tuple[tuple[str, int], ...] = ()  # lifetime, tokens
     entry: MarkedEntry | None = None  # what is read, where entries stand at marks
+    marks: View | None = None  # the prompt, where the rule writes at its marks; None: what it writes is not billed
+
+    @property
+    def writes(self) -> Writes:
+        """Tokens written behind what is read, by lifetime. Worked out for who asks: usage that is logged says it."""
+        return () if self.marks is None else written_behind(self.marks, self.read)
 
     @property
     def written(self) -> int:

@@ -13,7 +13,7 @@ from hitledger.policies.cache import Blocked, Forecast, Obstacle, used_at, visib
 from hitledger.policies.heads import Heads
 from hitledger.policies.lives import MarkedEntry, alive, life_behind, lives_of, renew, visible
 from hitledger.policies.rule import Algorithm
-from hitledger.policies.view import EntryKey, Mark, View
+from hitledger.policies.view import EntryKey, View
 
 FARTHEST = 256  # calls back in a transcript; each call of a long one would go through all of them otherwise
 
@@ -37,7 +37,7 @@ class MarkedCache:
                 tokens = entry.tokens
                 if not entry.exact and self._is_head(view, position):
                     tokens = self._heads.of(view).length or tokens
-                return Forecast(tokens, entry.source, position, entry.exact, _writes(view, tokens), entry)
+                return Forecast(tokens, entry.source, position, entry.exact, entry, view)
         return self._nothing_found(view)
 
     def _left_by_base(self, view: View, now: datetime | None) -> Forecast | None:
@@ -52,14 +52,14 @@ class MarkedCache:
             return None
         if not alive(entry.life, now) or not visible(entry, now):
             return None
-        return Forecast(entry.tokens, entry.source, base.length, True, _writes(view, entry.tokens), entry)
+        return Forecast(entry.tokens, entry.source, base.length, True, entry, view)
 
     def _nothing_found(self, view: View) -> Forecast:
         """All of a transcript's entries are gone: what other sessions keep warm of its head can still be read."""
         head = self._heads.of(view) if view.prompt.base is not None else None
         if head is None or head.shared is None:
-            return Forecast(0, None, 0, True, _writes(view, 0))
-        return Forecast(head.shared, head.shared_by, 0, False, _writes(view, head.shared))
+            return Forecast(0, None, 0, True, None, view)
+        return Forecast(head.shared, head.shared_by, 0, False, None, view)
 
     def _is_head(self, view: View, position: int) -> bool:
         return position == view.root.length < view.length
@@ -114,7 +114,7 @@ class MarkedCache:
                     renew(entry, rule, ttl, now, index)
             else:
                 tokens, exact = _entry_tokens(view, position, place is places[-1])
-                if not tokens or tokens < view.minimum:
+                if not tokens or tokens < view.terms.minimum:
                     continue
                 parent = last if position > read_to else in_front
                 life = life_behind(parent, rule, ttl, now, index)
@@ -154,35 +154,3 @@ def _entry_tokens(view: View, position: int, last: bool) -> tuple[int, bool]:
         if reported:
             return reported, True
     return view.tokens_at(position), False
-
-
-def _writes(view: View, read: int) -> tuple[tuple[str, int], ...]:
-    """What the rule says is written behind `read` tokens, by lifetime."""
-    if view.client_ttl is not None:
-        ttl, position = view.client_ttl, view.prompt.length
-    else:
-        marks = view.written
-        if not marks:
-            return ()
-        ttl, position = marks[-1].ttl, marks[-1].position
-        if any(mark.ttl != ttl for mark in marks):
-            return _mixed_writes(view, marks, read)
-    end = view.tokens_at(position)
-    return ((ttl, end - read),) if end > read and end >= view.minimum else ()
-
-
-def _mixed_writes(view: View, marks: tuple[Mark, ...], read: int) -> tuple[tuple[str, int], ...]:
-    """Mixed lifetimes are billed as 1h: B - A, 5m: C - B (A read, B the last long mark beyond it, C the last mark).
-
-    Source: Anthropic, prompt caching, "mixing different TTLs".
-    """
-    written: list[tuple[str, int]] = []
-    start = read
-    longest_first = sorted({mark.ttl for mark in marks}, key=lambda ttl: -(view.rule.seconds(ttl) or 0))
-    for ttl in longest_first:
-        ends = [view.tokens_at(mark.position) for mark in marks if mark.ttl == ttl]
-        end = max((tokens for tokens in ends if tokens >= view.minimum), default=0)
-        if end > start:
-            written.append((ttl, end - start))
-            start = end
-    return tuple(written)

@@ -141,7 +141,7 @@ def _use(held: Held, view: View, index: int) -> None:
 def _following_key(view: View, position: int) -> EntryKey:
     """What stands before a position, and the parameters that count for the segment behind it."""
     before = view.key(position)[0] if position else ROOT
-    return before, view.salt[view.segment(position).tier]
+    return before, view.terms.salt[view.segment(position).tier]
 
 
 def behind_answer(view: View, position: int) -> int:

@@ -93,4 +93,4 @@ def _holds(view: View, position: int, unit: Unit) -> bool:
 
 def _in_steps(view: View, tokens: int) -> int:
     whole = tokens - tokens % view.rule.block
-    return whole if whole >= view.minimum else 0
+    return whole if whole >= view.terms.minimum else 0

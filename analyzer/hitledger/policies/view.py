@@ -47,20 +47,29 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     ttl: str
 
 
+class Terms(msgspec.Struct, frozen=True, gc=False):
+    """What a rule makes of a model and parameters."""
+
+    rule: Rule
+    salt: Mapping[Tier, str]  # the parameters that count for each tier
+    whole_salt: str  # that of the last tier
+    minimum: int  # tokens from which the model caches
+    strips: bool  # whether earlier thinking is dropped
+
+
 class View(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One call's prompt for a simulator. Positions count leading segments: 0 is nothing, `length` is all."""
 
     call: Call
     prompt: Prompt
     rule: Rule
+    terms: Terms
     hashes: PrefixHashes
     tokens_at: Callable[[int], int]  # tokens of the first so many segments
     given: tuple[Mark, ...]  # marks that the request shows
     client_ttl: str | None  # of the marks that a transcript's client is taken to set; None: those given count
     at_ends: tuple[Mark, ...] | None  # where the rule writes at message ends; None: it writes at marks
-    salt: Mapping[Tier, str]
     whole_salt: str  # of the last tier: looked up once, not at every step
-    minimum: int  # tokens from which the model caches
     root: Prompt  # what the prompt begins with; itself where it extends no other
     head: EntryKey  # what an entry at the end of the root is found by
 
@@ -92,7 +101,7 @@ class View(msgspec.Struct, frozen=True, eq=False, gc=False):
             if position == 0:
                 return ROOT, ""
             segment = self.prompt.own[position - 1]
-            return self.hashes.of(self.prompt)[position - 1], self.salt[segment.tier]
+            return self.hashes.of(self.prompt)[position - 1], self.terms.salt[segment.tier]
         if position == self.prompt.length:
             return self.prompt, self.whole_salt
         if position == self.root.length:

@@ -57,10 +57,10 @@ class Rates(Struct, frozen=True):
 
     def write(self, lifetime: str) -> WriteRate | None:
         """The rate of writes with this lifetime, None where it has no price. The default one goes by any short name."""
+        default: WriteRate | None = None
         for write in self.cache_writes:
             if write.lifetime == lifetime:
                 return write
-        if lifetime not in DEFAULT_LIFETIMES:
-            return None
-        defaults = [write for write in self.cache_writes if write.lifetime in DEFAULT_LIFETIMES]
-        return defaults[-1] if defaults else None
+            if write.lifetime in DEFAULT_LIFETIMES:
+                default = write
+        return default if lifetime in DEFAULT_LIFETIMES else None
