@@ -134,8 +134,13 @@ class _At:
 
 def _batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
     """Lines with their ends, some at a time; none of more than MAX_ROW_BYTES but as the last one, cut."""
+    most = min(BATCH_BYTES, MAX_ROW_BYTES)
+    if stream.seekable() and _size(stream) <= MAX_ROW_BYTES:  # nor is any line longer
+        while some := stream.readlines(max(most, 1)):
+            yield some
+        return
     lines: list[bytes] = []
-    held, most = 0, min(BATCH_BYTES, MAX_ROW_BYTES)
+    held = 0
     try:
         while line := stream.readline(MAX_ROW_BYTES + 1):
             lines.append(line)
@@ -149,6 +154,12 @@ def _batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
         raise
     if lines:
         yield lines
+
+
+def _size(stream: IO[bytes]) -> int:
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    return size
 
 
 def _all_decoded(lines: list[bytes], decode: Decode[Value]) -> list[Value] | None:

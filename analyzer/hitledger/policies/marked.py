@@ -95,6 +95,9 @@ class MarkedCache:
 
     def store(self, view: View, index: int, forecast: Forecast) -> int:
         """Write an entry at each written mark and refresh what was read; returns the longest entry left."""
+        left_behind = self._left_behind_base(view, index, forecast)
+        if left_behind is not None:
+            return left_behind
         rule, entries = view.rule, self._entries
         now, started = used_at(view), view.call.started_at
         last, left, read_to = forecast.entry, forecast.read, forecast.position
@@ -125,6 +128,24 @@ class MarkedCache:
             else:
                 in_front = entry
         return left
+
+    def _left_behind_base(self, view: View, index: int, forecast: Forecast) -> int | None:
+        """Nearly every call of a transcript has read what the one that it extends has left, and all that it read has one
+        life, which goes on and takes in what the call writes. None: go through all lives and marks."""
+        entry, prompt, ttl = forecast.entry, view.prompt, view.client_ttl
+        if entry is None or ttl is None or prompt.base is None or forecast.position != prompt.base.length:
+            return None
+        life, key, head = entry.life, (prompt, view.whole_salt), self._entries.get(view.head)
+        if life.front is not None or life.last is not entry or life.ttl != ttl or not view.rule.refreshed_by_read:
+            return None
+        if head is None or head.life is not life or head is entry or key in self._entries:
+            return None
+        tokens, exact = _entry_tokens(view, prompt.length, True)
+        if not tokens or tokens < view.terms.minimum:
+            return None
+        life.used, life.user = used_at(view), index
+        self._entries[key] = MarkedEntry(visible_from(view), entry, life, tokens, index, exact)
+        return max(forecast.read, head.tokens, tokens)
 
 
 Place = tuple[int, str, EntryKey]  # position, lifetime, what an entry there is found by
