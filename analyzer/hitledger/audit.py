@@ -1,10 +1,10 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hitledger.break_results import Shown, break_of
@@ -31,8 +31,7 @@ from hitledger.types import Call
 from hitledger.verdicts import Judge, MinLoss, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class AuditOptions:
+class AuditOptions(Struct, frozen=True):
     """What an audit can be asked for."""
 
     format: str | None = None  # reader to use instead of detection

@@ -1,6 +1,6 @@
 """A listed loss as the row that goes into the result."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
@@ -32,8 +32,7 @@ REASON_FAMILIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """What of the prompts may be shown."""
 
     text: bool = False

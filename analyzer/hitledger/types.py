@@ -166,8 +166,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
         force_setattr(self, "input_tokens", self.uncached_input_tokens + (self.cache_read_tokens or 0) + (written or 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One field outside the prompt that can decide what is cached. `value` is canonical JSON (sorted keys)."""
 
     name: str  # thinking, effort, tool_choice, response_format, …; account, host, upstream, prompt_cache_key, …
@@ -175,8 +174,7 @@ class Parameter:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class EngineHint:
+class EngineHint(msgspec.Struct, frozen=True):
     """What a log says of the engine that served it; scenario files and engine logs carry one."""
 
     kind: str  # local or provider

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,8 +22,7 @@ from hitledger.types import Call, Prompt, Usage
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
-@dataclass(frozen=True, slots=True)
-class MinLoss:
+class MinLoss(msgspec.Struct, frozen=True):
     """From which loss on a break is listed: either of the two is enough."""
 
     tokens: int = 1000

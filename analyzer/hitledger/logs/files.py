@@ -4,13 +4,13 @@ import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar, cast
 
 import orjson
+from msgspec import Struct
 
 from hitledger.errors import NothingToReadError
 from hitledger.logs.ingest import FileLedger
@@ -45,8 +45,7 @@ class Row(NamedTuple):
     data: Any
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(Struct, frozen=True):
     """A file of the input. `name` is how the user gave it (it is printed); `path` None means standard input."""
 
     path: Path | None

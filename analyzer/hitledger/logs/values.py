@@ -3,12 +3,12 @@
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import orjson
 import zstandard
+from msgspec import Struct
 
 from hitledger.errors import HitledgerError
 from hitledger.logs.files import BOM, MAX_DOCUMENT_BYTES, LogFile, cause
@@ -26,8 +26,7 @@ MAX_DEPTH = 1024  # orjson refuses more
 SEPARATORS = (b"#", b"===")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """One JSON object or list of a file."""
 
     number: int  # line that it starts on, from 1

@@ -18,11 +18,11 @@ THINKING = ("thinking", "redacted_thinking")
 def tally_of(entries: Sequence[Entry]) -> tuple[int, int]:
     """How many segments the rows of an answer come to, as `cut` makes them, and how many of them are thinking."""
     count = thinking = 0
-    for entry in entries:
-        content: Any = entry[1].message.content  # type: ignore[union-attr]
+    for _, row, _, _ in entries:
+        content: Any = row.message.content  # type: ignore[union-attr]
         if type(content) is list:
+            count += len(content)
             for block in content:
-                count += 1
                 if block.type in THINKING:
                     thinking += 1
         elif type(content) is str:

@@ -31,7 +31,7 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "complete", "current", "events", "here", "inputs", "name", "parent", "place", "places", "prompt"),
+        *("answer", "complete", "current", "events", "here", "inputs", "last", "name", "parent", "place", "places", "prompt"),
         *("root", "rows", "segments", "settings", "stamp", "steps", "thinking", "version"),
     )
 
@@ -51,6 +51,7 @@ class Chain:
         self.here = 0  # the place of the step that is open
         self.place = 0  # where the next row stands: in that step, behind its inputs
         self.places: dict[str, int] = {}
+        self.last: Any = None  # uuid of the latest row that stands in the open step: what hangs on it goes on
         self.events: list[str] = []
         self.stamp: Any = None  # of the last input row: the next request was sent after it
         self.version: Any = None
@@ -99,8 +100,10 @@ class Chain:
             inputs += rows.parts((entry,), not inputs, segments, 0)
         self.segments += segments
         self.place = place = self.here | len(inputs)
-        if row.uuid:
-            self.places[row.uuid] = place
+        uuid = row.uuid
+        if uuid:
+            self.places[uuid] = place
+            self.last = uuid
         self.stamp = row.timestamp
 
     def event(self, name: str) -> None:
@@ -168,6 +171,7 @@ class Chain:
         self.prompt, self.answer, self.inputs = prompt, answer, inputs
         self.segments = self.thinking = 0
         self.here += 1 << STEP_BITS
+        self.last = None
         self.place = self.here | len(inputs)
 
 

@@ -123,6 +123,7 @@ class Transcript:
                 return kind
         if uuid:
             places[uuid] = chain.place
+            chain.last = uuid
         request.rows.append(entry)
         return kind
 
@@ -136,7 +137,8 @@ class Transcript:
             return COPIED_CALL if key in self.copies else SAME_CALL
         if row.version != chain.version:
             self._note_restart(chain, row.version)
-        chain.stand_at(row.parentUuid)
+        if row.parentUuid != chain.last:
+            chain.stand_at(row.parentUuid)
         request = chain.current = self._request(chain, key, entry, row, message)
         self.made[key] = None
         if len(self.complete) >= CALLS_AT_ONCE:
@@ -166,7 +168,7 @@ class Transcript:
         chain = self.main if row.agentId is None and not row.isSidechain else self._agent(row)
         if row.uuid in chain.places:
             return "same row"
-        content, stepped_back = message.content, chain.stand_at(row.parentUuid)
+        content, stepped_back = message.content, row.parentUuid != chain.last and chain.stand_at(row.parentUuid)
         if type(content) is list and content and content[0].type == "tool_result":
             result = row.toolUseResult
             if type(result) is ToolResult and result.agentId is not None:
