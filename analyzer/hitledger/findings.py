@@ -15,6 +15,7 @@ from hitledger.prefix import APPEND_ONLY, common_segments
 from hitledger.results import Finding
 from hitledger.types import Call, Evidence, Tier
 
+EXACT = Evidence.EXACT  # attributes of an enumeration are found slowly
 WRITES_BEFORE_JUDGED = 3  # one-off calls that write what nobody reads
 STILL_BEFORE_JUDGED = 2  # calls in a row whose last mark stands still
 
@@ -24,7 +25,7 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     """All findings, in input order. What a call that is a break lacks besides is said with the break."""
     found: list[tuple[Link, Diagnosis]] = []
-    requests = [link for link in links if link.call.evidence is Evidence.EXACT or link.call.status >= 400]
+    requests = [link for link in links if link.call.evidence is EXACT or link.call.status >= 400]
     for link in requests:
         if link.index not in broken:
             found += [(link, diagnosis) for diagnosis in _of_call(link.call, expectations[link.index], rules)]
@@ -138,6 +139,8 @@ def _never_read(links: Sequence[Link], expectations: Sequence[Expectation | None
 def _downgrades(links: Sequence[Link]) -> Iterator[tuple[Link, Diagnosis]]:
     """Writes move to a shorter lifetime within a chain."""
     lifetimes = [lifetime_of(link.call) for link in links]
+    if len({lifetime for lifetime in lifetimes if lifetime}) < 2:  # as in most logs
+        return
     for link, now in zip(links, lifetimes, strict=True):
         before = lifetimes[link.predecessor] if link.predecessor is not None else None
         if before and now and before != now and seconds_of(now) < seconds_of(before):

@@ -1,8 +1,9 @@
 """What an audit rests on: files read, rules and prices applied, each with where it comes from."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from hitledger.columns import columns
 from hitledger.expect import Expectation
 from hitledger.logs.ingest import Ingest
 from hitledger.money import CallMoney
@@ -36,7 +37,7 @@ def ingest_result(ingest: Ingest) -> IngestResult:
 
 def rules_used(expectations: Sequence[Expectation | None]) -> tuple[RuleUsed, ...]:
     """The rules that were applied, with the number of calls."""
-    counted = _counted(expectation.rule for expectation in expectations if expectation is not None)
+    counted = _counted([expectation.rule for expectation in expectations if expectation is not None])
     return tuple(
         RuleUsed(
             id=rule.id,
@@ -53,34 +54,31 @@ def rules_used(expectations: Sequence[Expectation | None]) -> tuple[RuleUsed, ..
     )
 
 
-def _counted(rules: Iterable[Rule]) -> Counter[Rule]:
+def _counted(rules: Sequence[Rule]) -> Counter[Rule]:
     """How often each rule comes. Most are the same object: only different ones are compared field by field."""
-    held: dict[int, Rule] = {}
-    number: Counter[int] = Counter()
-    for rule in rules:
-        held[id(rule)] = rule
-        number[id(rule)] += 1
+    held = {id(rule): rule for rule in rules}
     counted: Counter[Rule] = Counter()
-    for identity, calls in number.items():
+    for identity, calls in Counter(map(id, rules)).items():
         counted[held[identity]] += calls
     return counted
 
 
 def prices_used(calls: Sequence[Call], money: Sequence[CallMoney]) -> tuple[PriceUsed, ...]:
     """The prices that were applied, one row for each distinct one, and what has none with the reason."""
-    alike: Counter[tuple[str, str, str, int, str | None]] = Counter()  # rates by identity: their hash is dear
-    rates: dict[int, Rates | None] = {}
+    applied = [item.rates for item in money]
+    rates = {id(known): known for known in applied}  # by identity: their hash is dear
     notes: dict[int, dict[str, None]] = {}
-    for call, item in zip(calls, money, strict=True):
-        cost, known = item.cost, item.rates
-        if known is not None or item.error is not None:
-            rates[id(known)] = known
-            alike[call.served_model or call.model, call.provider, call.tier, id(known), item.error] += 1
-            if cost is not None and cost.notes:
-                notes.setdefault(id(known), {}).update(dict.fromkeys(cost.notes))
+    for item in money:
+        if item.cost is not None and item.cost.notes:
+            notes.setdefault(id(item.rates), {}).update(dict.fromkeys(item.cost.notes))
+    models = [call.served_model or call.model for call in calls]
+    asked = zip(models, *columns(calls, "provider", "tier"), map(id, applied), *columns(money, "error"), strict=True)
+    alike = Counter(asked)
     counted: Counter[tuple[str, str, str, Rates | None, str | None]] = Counter()
     said: dict[tuple[str, str, str, Rates | None, str | None], dict[str, None]] = {}
     for (model, provider, tier, identity, error), number in alike.items():
+        if rates[identity] is None and error is None:  # there was nothing to price
+            continue
         key = (model, provider, tier, rates[identity], error)
         counted[key] += number
         said.setdefault(key, {}).update(notes.get(identity, {}))

@@ -158,9 +158,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
         writes = self.cache_writes
         written: int | None = None
         if writes is not None:
-            written = 0
-            for write in writes:  # one at most, nearly always: a sum over a list of it takes longer
-                written += write.tokens
+            written = writes[0].tokens if len(writes) == 1 else sum([write.tokens for write in writes])
         force_setattr(self, "lifetime", _shortest(writes) if written and writes else None)
         force_setattr(self, "cache_write_tokens", written)
         force_setattr(self, "input_tokens", self.uncached_input_tokens + (self.cache_read_tokens or 0) + (written or 0))

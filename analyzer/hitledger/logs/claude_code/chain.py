@@ -31,7 +31,20 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *("answer", "complete", "current", "events", "here", "inputs", "last", "name", "parent", "place", "places", "prompt"),
+        *(
+            "answer",
+            "complete",
+            "current",
+            "events",
+            "here",
+            "inputs",
+            "last",
+            "name",
+            "parent",
+            "place",
+            "places",
+            "prompt",
+        ),
         *("root", "rows", "segments", "settings", "stamp", "steps", "thinking", "version"),
     )
 
