@@ -75,7 +75,7 @@ def test_an_audit_reports_bytes_and_then_calls() -> None:
     found = audit([str(log)], None, lambda *step: read.append(step), lambda *step: judged.append(step))
     size = sum(path.stat().st_size for path in log.rglob("*.jsonl"))
     assert read[-1] == (size, size)
-    assert judged[-1] == (5 * len(found.calls), 5 * len(found.calls))
+    assert judged[-1] == (6 * len(found.calls), 6 * len(found.calls))
 
 
 def test_a_closed_standard_error_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
