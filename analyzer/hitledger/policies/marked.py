@@ -136,7 +136,7 @@ class MarkedCache:
         if entry is None or ttl is None or prompt.base is None or forecast.position != prompt.base.length:
             return None
         life, key, head = entry.life, (prompt, view.whole_salt), self._entries.get(view.head)
-        if life.front is not None or life.last is not entry or life.ttl != ttl or not view.rule.refreshed_by_read:
+        if life.last is not entry or life.ttl != ttl or not view.rule.refreshed_by_read:
             return None
         if head is None or head.life is not life or head is entry or key in self._entries:
             return None
