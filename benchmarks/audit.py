@@ -35,7 +35,7 @@ for path in pathlib.Path(sys.argv[1]).rglob("*.jsonl"):
         for line in lines:
             json.loads(line)
 """
-AUDIT = "import sys; from hitledger_reports.cli import main; sys.exit(main())"
+AUDIT = "from hitledger_reports.program import run; run()"
 SESSIONS, CALLS = 160, 240
 LENGTHS = (1, 80, 160, 320, 640)  # calls of a session of full prompts; the first is what a start takes
 LINES_A_CALL = 40
