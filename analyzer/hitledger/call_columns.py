@@ -13,7 +13,7 @@ from hitledger.chains import Link, gap_seconds
 from hitledger.columns import taken
 from hitledger.expect import Expectation, lifetime_of
 from hitledger.money import CallMoney
-from hitledger.positions import certainty_of
+from hitledger.positions import inside_a_prompt
 from hitledger.redact import redact
 from hitledger.results import WARMED
 from hitledger.types import CacheWrite, Call, Certainty, Evidence, Usage
@@ -171,21 +171,23 @@ def _writes(writes: tuple[CacheWrite, ...] | None) -> dict[str, int] | None:
 
 
 def _certainty(call: Call, expectation: Expectation | None, money: CallMoney) -> dict[str, Certainty]:
+    usage, cost = call.usage, money.cost
     return _certainties(
-        certainty_of(call),
+        usage is not None,
         call.evidence is EXACT,
         expectation is not None,
         expectation is not None and expectation.forecast.exact,
-        money.cost is not None and not is_exact(money.cost, call.usage),
-        call.usage is not None and call.usage.output_estimated,
+        cost is not None and not is_exact(cost, usage),
+        usage is not None and usage.output_estimated,
     )
 
 
 @cache
 def _certainties(
-    inside: Certainty, whole: bool, by_rule: bool, read_exact: bool, cost_estimated: bool, output_estimated: bool
+    logged: bool, whole: bool, by_rule: bool, read_exact: bool, cost_estimated: bool, output_estimated: bool
 ) -> dict[str, Certainty]:
-    """One value for all calls that are alike. `inside`: of a position inside the prompt."""
+    """One value for all calls that are alike."""
+    inside = inside_a_prompt(logged)
     found: dict[str, Certainty] = {}
     if by_rule and not read_exact:
         found["expected_cache_read_tokens"] = inside

@@ -35,6 +35,14 @@ def part(rows: Sequence[Row], indices: Sequence[int]) -> Sequence[Row]:
     return rows.part(indices) if isinstance(rows, Table) else taken(rows, indices)
 
 
+def distinct(column: Sequence[Row]) -> tuple[Row, ...]:
+    """The values without those that come again as the same object: of most columns of words few are left.
+
+    By identity: members of enumerations and tuples are hashed slowly, and some values cannot be.
+    """
+    return tuple(dict(zip(map(id, column), column, strict=True)).values())
+
+
 def taken(column: Sequence[Row], indices: Sequence[int]) -> Sequence[Row]:
     """Some of the values, by ascending indices: most often a session's, which follow each other."""
     if indices and indices[-1] - indices[0] < len(indices):

@@ -183,6 +183,6 @@ def _stretched(raw: Sequence[int], fixed: Sequence[tuple[int, int]]) -> Callable
     return at
 
 
-def certainty_of(call: Call) -> Certainty:
-    """What kind of number a position inside this call's prompt is."""
-    return Certainty.CALIBRATED if call.usage is not None else Certainty.ESTIMATED
+def inside_a_prompt(logged: bool) -> Certainty:
+    """What kind of number a position inside a prompt is, whose length is logged or not."""
+    return Certainty.CALIBRATED if logged else Certainty.ESTIMATED

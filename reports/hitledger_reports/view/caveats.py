@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import chain
 
-from hitledger.columns import columns
+from hitledger.columns import columns, distinct
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
@@ -86,10 +87,11 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def _unjudged(audit: Audit) -> Iterator[str]:
-    notes = Counter(*columns(audit.calls, "notes"))
+    (notes,) = columns(audit.calls, "notes")
+    said = set(chain.from_iterable(distinct(notes)))
     for flag, what in UNJUDGED:
-        number = sum(calls for flags, calls in notes.items() if flag in flags)
-        if number:
+        if flag in said:
+            number = sum(flag in flags for flags in notes)
             yield f"{figures.plural(number, 'call')} {what}"
 
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from hitledger.columns import NO_MONEY, added, columns, missing, where_known
+from hitledger.columns import NO_MONEY, added, columns, distinct, missing, where_known
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -84,11 +84,6 @@ def sure(call: CallResult, figure: str) -> Certainty:
 def cost_sure(found: Break) -> Certainty:
     """How certain the cost of a break is: no more than its tokens, also where an older audit does not say it."""
     return figures.weakest((found.certainty, found.cost_certainty))
-
-
-def distinct(certainties: Sequence[Mapping[str, Certainty]]) -> tuple[Mapping[str, Certainty], ...]:
-    """Calls that are alike share one value, so there are few to look at."""
-    return tuple(dict(zip(map(id, certainties), certainties, strict=True)).values())
 
 
 def least_sure(certainties: Iterable[Mapping[str, Certainty]], figure: str) -> Certainty:

@@ -5,11 +5,11 @@ from itertools import compress
 
 from msgspec import Struct
 
-from hitledger.columns import added, columns
+from hitledger.columns import added, columns, distinct
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
-from hitledger_reports.view.groups import distinct, least_sure
+from hitledger_reports.view.groups import least_sure
 from hitledger_reports.view.measured import MeasuredSum
 from hitledger_reports.view.paths import rectangles, scaled
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hitledger.columns import NO_MONEY, added, columns
+from hitledger.columns import NO_MONEY, added, columns, distinct
 from hitledger.results import Audit
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -152,7 +152,7 @@ def _lost_note(whole: Sum) -> str:
 
 def _sources(audit: Audit) -> str:
     (source,) = columns(audit.calls, "cost_source")
-    found = sorted(filter(None, set(source)))
+    found = sorted(set(filter(None, distinct(source))))
     if not found:
         return "no call has a price"
     both = audit.totals.logged_costs
