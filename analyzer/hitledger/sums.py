@@ -11,9 +11,10 @@ from decimal import Decimal
 import msgspec
 
 from hitledger.billing import COST_LEAVES_OUT
-from hitledger.columns import NO_MONEY, added, columns, distinct, groups, missing, money, part, tokens, where_known
+from hitledger.columns import NO_MONEY, added, columns, groups, missing, money, part, tokens, where_known
 from hitledger.expect import SLACK_TOKENS
 from hitledger.results import WARMED, CallResult
+from hitledger.types import Evidence
 
 BLOCK = 128  # tokens; the coarsest step in which a provider reports reads
 FIGURES = (
@@ -96,7 +97,9 @@ def sums_of(calls: Sequence[CallResult]) -> Sums:
         expected_cache_read_tokens=tokens(expected),
         cost=paid if priced else None,
         cost_without_cache=money(without_cache),
-        evidence=Counter({kind: evidence.count(kind) for kind in distinct(evidence)}),
+        evidence=Counter(
+            {kind: number for kind in Evidence if (number := evidence.count(kind))}
+        ),  # it is hashed slowly
         errors=_errors(predecessor, expected, read, total, notes),
         both_costs=tuple((a, b) for a, b in zip(logged, computed, strict=True) if a is not None and b is not None),
         not_taken=_not_taken(notes),
@@ -110,9 +113,10 @@ def sums_of(calls: Sequence[CallResult]) -> Sums:
 
 def _not_taken(notes: Sequence[tuple[str, ...]]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for note, what in COST_LEAVES_OUT.items():
-        if any(note in flags for flags in distinct(notes)):
-            found[what] += sum(note in flags for flags in notes)
+    for flags, calls in Counter(notes).items():
+        for note in flags:
+            if note in COST_LEAVES_OUT:
+                found[COST_LEAVES_OUT[note]] += calls
     return found
 
 
@@ -124,7 +128,7 @@ def _errors(
     notes: Sequence[tuple[str, ...]],
 ) -> Errors:
     """What an unlogged call wrote is no matter of the rule: calls that it warmed are left out and counted."""
-    warming = {row for row in distinct(notes) if WARMED in row}
+    warming = {row for row in set(notes) if WARMED in row}
     known = [
         (abs(by_rule - reported), whole, bool(warming) and flags in warming)
         for before, by_rule, reported, whole, flags in zip(predecessor, expected, read, total, notes, strict=True)

@@ -3,9 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from itertools import chain
 
-from hitledger.columns import columns, distinct
+from hitledger.columns import columns
 from hitledger.results import Audit
 from hitledger_reports import figures
 from hitledger_reports.shown import PROSE, shown
@@ -87,11 +86,10 @@ def _most_first(item: tuple[str, int]) -> tuple[int, str]:
 
 
 def _unjudged(audit: Audit) -> Iterator[str]:
-    (notes,) = columns(audit.calls, "notes")
-    said = set(chain.from_iterable(distinct(notes)))
+    notes = Counter(*columns(audit.calls, "notes"))
     for flag, what in UNJUDGED:
-        if flag in said:
-            number = sum(flag in flags for flags in notes)
+        number = sum(calls for flags, calls in notes.items() if flag in flags)
+        if number:
             yield f"{figures.plural(number, 'call')} {what}"
 
 
