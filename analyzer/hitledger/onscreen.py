@@ -3,11 +3,13 @@
 
 def printable(text: str) -> str:
     """`text` with a question mark for each character that is not printable."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
 def escaped(text: str) -> str:
     """`text` with an escape for each character that is not printable, where it still has to say which file or trace."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
