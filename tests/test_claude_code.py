@@ -289,6 +289,14 @@ def test_a_missing_parent_leaves_the_chain_where_it_is() -> None:
     assert reading.calls[1].events == ("user_turn",)
 
 
+def test_a_uuid_on_two_rows_is_the_place_of_the_later_one() -> None:
+    before = (user("u0", None), answer("a0", "u0", "m0"), user("u1", "a0"), answer("a1", "u1", "m1"), user("u2", "a1"))
+    twice = {"type": "system", "subtype": "note", "uuid": "u2", "parentUuid": "u0", "sessionId": "s"}
+    for also, last in ((), ["0 text", "1 text", "2 text", "3 text", "4 text"]), ((twice,), ["0 text"]):
+        reading = read(claude_code, rows(*before, *also, answer("a2", "u2", "m2")))
+        assert visible(reading.calls[2]) == last
+
+
 def test_rows_written_twice_count_once() -> None:
     first = [user("a", None), answer("b", "a", "m1"), user("c", "b")]
     reading = read(claude_code, rows(*first, *first, answer("d", "c", "m2")))

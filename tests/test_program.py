@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -40,13 +41,9 @@ def test_what_an_exit_says(said: object, code: int, printed: str) -> None:
 def test_output_that_cannot_be_written_is_an_error() -> None:
     with open("/dev/full", "w") as full:
         ended = subprocess.run([*RUN, "explain"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert ended.returncode == 1
+    assert (ended.returncode, ended.stderr) == (1, "hitledger: cannot write: No space left on device\n")
 
 
 def test_the_installed_command_is_this_one() -> None:
-    (entry,) = [
-        e
-        for e in __import__("importlib.metadata").metadata.entry_points(group="console_scripts")
-        if e.name == "hitledger"
-    ]
+    (entry,) = entry_points(group="console_scripts", name="hitledger")
     assert entry.load() is program.run

@@ -2,9 +2,11 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 from hitledger.collector import collector_paused
+from hitledger.errors import HitledgerError
 
 
 def run() -> NoReturn:
@@ -26,9 +28,12 @@ def _end(code: object) -> NoReturn:
     if code is not None and not isinstance(code, int):
         print(code, file=sys.stderr)
         code = 1
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, AttributeError):  # full or closed since; a process without a console has none
-            code = code or 1
+    try:
+        if sys.stdout is not None:  # as in a process that was started with it closed
+            sys.stdout.flush()
+    except OSError as error:
+        print(f"hitledger: cannot write: {error.strerror or error}", file=sys.stderr)
+        code = code or HitledgerError.exit_code
+    with suppress(OSError, AttributeError):
+        sys.stderr.flush()
     os._exit(code or 0)

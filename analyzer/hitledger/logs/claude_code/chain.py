@@ -102,6 +102,8 @@ class Chain:
             self.put(uuid)
         elif uuid:
             self.places[uuid] = place
+            if uuid == self.last:  # one uuid on two rows: the later one stands elsewhere
+                self.last = None
 
     def take(self, entry: Entry, segments: int) -> None:
         """Input behind the last answer."""
