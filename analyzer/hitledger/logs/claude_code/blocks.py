@@ -6,17 +6,18 @@ from typing import Any
 import orjson
 from msgspec.structs import replace
 
+from hitledger.layouts.blocks import KIND_OF_TYPE
 from hitledger.logs.claude_code.row import Entry
 from hitledger.segments import Layout, digest_of
 from hitledger.types import Kind, Segment, Tier
 
 TOO_DEEP = "(nested too deep)"
 LAYOUT = Layout(keep_text=False)
-THINKING = ("thinking", "redacted_thinking")
+THINKING = tuple(name for name, kind in KIND_OF_TYPE.items() if kind is Kind.THINKING)
 
 
 def tally_of(entries: Sequence[Entry]) -> tuple[int, int]:
-    """How many segments the rows of an answer come to, as `cut` makes them, and how many of them are thinking."""
+    """How many segments rows come to, as `cut` makes them, and how many of them are thinking."""
     count = thinking = 0
     for _, row, _, _ in entries:
         content: Any = row.message.content  # type: ignore[union-attr]
@@ -66,7 +67,8 @@ def _segment_of(block: Any, role: str, path: str, opens_message: bool) -> Segmen
         (segment,) = LAYOUT.blocks([block], role, path)
         return replace(segment, path=path, opens_message=opens_message)
     except (AttributeError, TypeError, ValueError, RecursionError):  # made to break readers: its length is kept
-        return _segment(Kind.TEXT, path, role, f"{TOO_DEEP} {chars_of([block])}", opens_message)
+        kind = Kind.THINKING if isinstance(block, Mapping) and block.get("type") in THINKING else Kind.TEXT
+        return _segment(kind, path, role, f"{TOO_DEEP} {chars_of([block])}", opens_message)
 
 
 def reminder(attachment: Mapping[str, Any], path: str, opens_message: bool) -> Segment:

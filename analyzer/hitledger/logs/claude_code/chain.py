@@ -105,15 +105,16 @@ class Chain:
             if uuid == self.last:  # one uuid on two rows: the later one stands elsewhere
                 self.last = None
 
-    def take(self, entry: Entry, segments: int) -> None:
-        """Input behind the last answer."""
+    def take(self, entry: Entry, segments: int, thinking: int) -> None:
+        """Input behind the last answer: so many segments, thinking among them."""
         number, row, line, start = entry
         inputs, rows = self.inputs, self.rows
         if rows.path is not None:  # as `parts` does it, for most rows of a transcript come here
-            inputs.append(PART.pack(number, start, len(line), 1, segments, 0, not inputs))
+            inputs.append(PART.pack(number, start, len(line), 1, segments, thinking, not inputs))
         else:
-            inputs += rows.parts((entry,), not inputs, segments, 0)
+            inputs += rows.parts((entry,), not inputs, segments, thinking)
         self.segments += segments
+        self.thinking += thinking
         self.place = place = self.here | len(inputs)
         uuid = row.uuid
         if uuid:

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from hitledger.logs.claude_code.blocks import tally_of
 from hitledger.logs.claude_code.chain import Chain, Complete
 from hitledger.logs.claude_code.deferred import Rows
 from hitledger.logs.claude_code.request import Request
@@ -175,7 +176,10 @@ class Transcript:
                 self.started_by[str(result.agentId)] = chain.name
         elif not row.isCompactSummary:
             self._said(chain, content, row, stepped_back)
-        chain.take(entry, len(content) if type(content) is list else int(type(content) is str))
+        if type(content) is list and len(content) == 1 and content[0].type == "tool_result":  # most by far
+            chain.take(entry, 1, 0)
+        else:
+            chain.take(entry, *tally_of((entry,)))
         return "user"
 
     def _said(self, chain: Chain, content: Any, row: Row[Any], stepped_back: bool) -> None:
@@ -219,7 +223,7 @@ class Transcript:
             chain.event("resume")
         if kind == "attachment" and detail.get("type") not in UNSENT_ATTACHMENTS:
             chain.stand_at(row.parentUuid)
-            chain.take(entry, 1)
+            chain.take(entry, 1, 0)
         else:
             chain.pass_on(row.uuid, row.parentUuid)
         return name
