@@ -60,7 +60,7 @@ def test_an_audit_is_linear_in_the_calls_of_a_session(
 ) -> None:
     monkeypatch.setattr(marked, "FARTHEST", 4)  # far less than the calls of the shortest session
     paths = [str(write_session(tmp_path / str(n), log, n * CALLS, pause)) for n in (1, 2, 3)]
-    options = AuditOptions(segments=False, located=5)
+    options = AuditOptions(segments=False, rows=False, located=5)
     assert [len(audit([path], options).calls) for path in paths] == [CALLS, 2 * CALLS, 3 * CALLS]
     lines = [lines_of(lambda path=path: audit([path], options)) for path in paths]  # type: ignore[misc]
     assert bend(lines) < SMALL, lines

@@ -1,5 +1,6 @@
 """The program as a process: it ends at once, and nothing that was printed is lost."""
 
+import shutil
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -35,6 +36,15 @@ def test_what_an_exit_says(said: object, code: int, printed: str) -> None:
     script = f"import sys; from hitledger_reports.program import _end; sys.stdout.write('kept'); _end({said!r})"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "kept", printed)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+def test_a_closed_stream_is_no_failure(closed: str) -> None:
+    """A service or a CI job may start with either closed."""
+    command = [*RUN, "audit", str(SESSION), "--quiet"]
+    ended = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, check=False)
+    assert ended.returncode == 0
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

@@ -4,6 +4,7 @@ Input $3, reads $0.30, writes $3.75 (5m) and $6 (1h), output $15 per million; ea
 """
 
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from call_builders import call, usage
 from hitledger.errors import UsageError
+from hitledger.logs.read import read_logs
 from hitledger.policies.rules import shipped
 from hitledger.prices import PriceBook
 from hitledger.segments import Api
@@ -250,3 +252,21 @@ def test_the_command(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["rules", "anthropic", "--at", "2026-11-29"])
     assert shown.exit_code == 0
     assert "holds         from 2026-09-01 until further notice" in shown.output
+
+
+def test_a_resumed_session_whose_file_comes_first(tmp_path: Path) -> None:
+    """Its calls continue such as stand behind them in the input."""
+    log = (
+        next((SCENARIOS.parent / "claude-code" / "real-session").glob("*.jsonl")).read_text().splitlines(keepends=True)
+    )
+    early, late = tmp_path / "b.jsonl", tmp_path / "a.jsonl"
+    early.write_text("".join(log[:100]))
+    late.write_text("".join(log[100:]))
+
+    calls = list(read_logs([str(late), str(early)]).calls())
+    in_order = sorted(calls, key=lambda call: call.started_at or datetime.max)
+    assert calls != in_order
+    found, sorted_first = changed(calls, mend="all"), changed(in_order, mend="all")
+    assert (found.before, found.after) == (sorted_first.before, sorted_first.after)
+    outcome = CliRunner().invoke(app, ["whatif", str(tmp_path), "--lifetime", "1h"])
+    assert (outcome.exit_code, outcome.exception) == (0, None)

@@ -1,10 +1,10 @@
 """The audit: log files -> calls -> chains -> expectations -> verdicts -> money -> one value."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hitledger.break_results import Shown, break_of
@@ -31,7 +31,8 @@ from hitledger.types import Call
 from hitledger.verdicts import Judge, MinLoss, Verdict
 
 
-class AuditOptions(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
     """What an audit can be asked for."""
 
     format: str | None = None  # reader to use instead of detection
@@ -41,7 +42,8 @@ class AuditOptions(Struct, frozen=True):
     rules: Path | None = None  # the user's own cache rules, before the shipped ones
     tokenizers: tuple[tuple[str, Path], ...] = ()
     shown: Shown = field(default_factory=Shown)
-    segments: bool = True  # make every row, with the segments of its prompt and what they share with its predecessor's
+    segments: bool = True  # list the segments of each call, and what they share with its predecessor's
+    rows: bool = True  # make the row of every call; else one is made where somebody looks at it
     located: int | None = None  # how many breaks, worst first, get their offset in tokens; None: all
 
 
@@ -103,7 +105,7 @@ def audit_calls(
         ingest=ingest_result(ingest),
         totals=totals_of(sums, breaks, verdicts),
         sessions=sessions_of(sums, breaks),
-        calls=table.rows() if options.segments else table,
+        calls=table.rows() if options.rows else table,
         breaks=breaks,
         findings=findings_of(links, expectations, frozenset(item.index for item in breaks), rules),
         rules=rules_used(expectations),

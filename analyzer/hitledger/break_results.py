@@ -1,6 +1,6 @@
 """A listed loss as the row that goes into the result."""
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 from hitledger.causes.catalogue import fix_of
 from hitledger.chains import Link
@@ -32,7 +32,8 @@ REASON_FAMILIES = {
 }
 
 
-class Shown(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Shown:
     """What of the prompts may be shown."""
 
     text: bool = False

@@ -275,7 +275,7 @@ class Audit(msgspec.Struct, frozen=True):
     ingest: IngestResult
     totals: Totals
     sessions: tuple[SessionResult, ...]
-    calls: Sequence[CallResult]  # each made when it is looked at, where no file of them is written
+    calls: Sequence[CallResult]  # a tuple, or a table that makes each when it is looked at (see AuditOptions)
     breaks: tuple[Break, ...]  # worst first: by cost, then rebilled tokens
     findings: tuple[Finding, ...]
     rules: tuple[RuleUsed, ...]

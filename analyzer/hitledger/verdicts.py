@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
@@ -22,7 +23,8 @@ from hitledger.types import Call, Prompt, Usage
 NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
 
 
-class MinLoss(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MinLoss:
     """From which loss on a break is listed: either of the two is enough."""
 
     tokens: int = 1000

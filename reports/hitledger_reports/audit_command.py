@@ -42,6 +42,7 @@ def audit(
     from hitledger_reports.progress import reading
 
     limit = parse_threshold(fail_over) if fail_over is not None else None
+    on_screen = json is html is markdown is None
     options = AuditOptions(
         format=format,
         strict=strict,
@@ -51,7 +52,8 @@ def audit(
         tokenizers=tuple(parse_tokenizers(tuple(tokenizer or ())).items()),
         shown=Shown(show_text, show_secrets),
         segments=json is not None or html is not None,
-        located=terminal.WORST if json is html is markdown is None else None,
+        rows=not on_screen,
+        located=terminal.WORST if on_screen else None,
     )
     quiet = quiet or takes_stdout(json)
     with reading(quiet) as (read, judged):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hitledger.chains import Link
 from hitledger.expect import Expectation, Forecaster
 from hitledger.policies.cache import Obstacle
+from hitledger.time_order import in_sequence
 from hitledger.types import CacheWrite, Call, Usage
 
 COMPACTED = "messages.compacted"
@@ -57,19 +58,18 @@ def simulate(
     which nothing is carried on.
     """
     expectations = forecaster.all(calls)
-    found: list[SimulatedCall | None] = []
-    for link in links:
-        expectation = expectations[link.index]
+    found: list[SimulatedCall | None] = [None] * len(links)
+    for index in in_sequence(calls):  # a call that was resumed can stand before the one that it continues
+        link, expectation = links[index], expectations[index]
         if expectation is None:
-            found.append(None)
             continue
         before = found[link.predecessor] if link.predecessor is not None else None
-        plain = _plain(expectation, calls[link.index])
-        if link.index in mended and (before is None or plain.read < before.left):
+        plain = _plain(expectation, calls[index])
+        if index in mended and (before is None or plain.read < before.left):
             tail = _tail(calls[link.predecessor], expectation) if link.predecessor is not None else 0
-            found.append(_mended(plain, expectation, before, tail))
+            found[index] = _mended(plain, expectation, before, tail)
         else:
-            found.append(_carrying(plain, before, link.index in compacted))
+            found[index] = _carrying(plain, before, index in compacted)
     return found
 
 
