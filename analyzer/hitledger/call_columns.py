@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from hitledger.attribution import attribution_of, ideal_of
-from hitledger.billing import computed_cost, is_exact
+from hitledger.billing import Cost, computed_cost, is_exact
 from hitledger.call_segments import Listed
 from hitledger.chains import Link, gap_seconds
 from hitledger.columns import taken
@@ -25,7 +25,7 @@ EXACT = Evidence.EXACT  # attributes of an enumeration are found slowly
 class Judged:
     """What an audit knows of some calls: one entry a call in each of the sequences."""
 
-    __slots__ = ("_columns", "calls", "expectations", "links", "listed", "money", "run", "usages", "verdicts")
+    __slots__ = ("_columns", "calls", "costs", "expectations", "links", "listed", "money", "run", "usages", "verdicts")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class Judged:
         self.listed = listed
         self.calls: Sequence[Call] = [link.call for link in links]
         self.usages: Sequence[Usage | None] = [call.usage for call in self.calls]
+        self.costs: Sequence[Cost | None] = [one.cost for one in money]
         self._columns: dict[str, Sequence[Any]] = {}
 
     def column(self, name: str) -> Sequence[Any]:
@@ -76,13 +77,19 @@ def _of_call(path: str) -> Column:
     return lambda judged: list(map(getter, judged.calls))
 
 
+def _of_known(what: str, path: str) -> Column:
+    """A figure of what is known of a call; None where nothing is."""
+    column, getter = attrgetter(what), attrgetter(path)
+    return lambda judged: [getter(one) if one is not None else None for one in column(judged)]
+
+
 def _predecessors(judged: Judged) -> list[str | None]:
     run = judged.run
     return [run[link.predecessor].id if link.predecessor is not None else None for link in judged.links]
 
 
 def _sources(judged: Judged) -> list[str | None]:
-    run, sources = judged.run, [one.forecast.source if one is not None else None for one in judged.expectations]
+    run, sources = judged.run, _of_known("expectations", "forecast.source")(judged)
     return [run[source].id if source is not None else None for source in sources]
 
 
@@ -97,8 +104,7 @@ def _of_listed(name: str, unlisted: object) -> Column:
     return lambda judged: [unlisted] * len(judged.calls) if judged.listed is None else list(map(getter, judged.listed))
 
 
-def _reads_by_rule(judged: Judged) -> list[int | None]:
-    return [one.forecast.read if one is not None else None for one in judged.expectations]
+_reads_by_rule = _of_known("expectations", "forecast.read")
 
 
 def _ideal_reads(judged: Judged) -> list[int | None]:
@@ -202,13 +208,23 @@ def _certainties(
     return found
 
 
-# Of every field of a CallResult.
+# How each field of a CallResult is made.
 COLUMNS: Mapping[str, Column] = {
     **{
         name: _of_call(name)
         for name in (
             *("id", "session", "agent", "parent_agent", "project", "started_at", "provider", "model", "served_model"),
             *("tier", "evidence", "status", "purpose", "events", "logged_cost"),
+        )
+    },
+    **{
+        name: _of_known("usages", name)
+        for name in (
+            "uncached_input_tokens",
+            "cache_read_tokens",
+            "cache_write_tokens",
+            "input_tokens",
+            "output_tokens",
         )
     },
     "file": _of_call("place.file"),
@@ -222,27 +238,18 @@ COLUMNS: Mapping[str, Column] = {
     "shared_segments": _shared_segments,
     "segments": _of_listed("segments", ()),
     "common_prefix_tokens": _of_listed("common_tokens", None),
-    "input_tokens": lambda judged: [one.input_tokens if one is not None else None for one in judged.usages],
-    "uncached_input_tokens": lambda judged: [
-        one.uncached_input_tokens if one is not None else None for one in judged.usages
-    ],
-    "cache_read_tokens": lambda judged: [one.cache_read_tokens if one is not None else None for one in judged.usages],
-    "cache_write_tokens": lambda judged: [one.cache_write_tokens if one is not None else None for one in judged.usages],
     "cache_writes": lambda judged: [_writes(one.cache_writes) if one is not None else None for one in judged.usages],
-    "output_tokens": lambda judged: [one.output_tokens if one is not None else None for one in judged.usages],
     "ideal_cache_read_tokens": _ideal_reads,
     "expected_cache_read_tokens": _expected_reads,
     "expected_cache_read_range": _expected_ranges,
-    "expected_cache_write_tokens": lambda judged: [
-        one.forecast.written if one is not None else None for one in judged.expectations
-    ],
+    "expected_cache_write_tokens": _of_known("expectations", "forecast.written"),
     "attribution": lambda judged: [
         attribution_of(*known)
         for known in zip(judged.column("ideal_cache_read_tokens"), judged.verdicts, judged.expectations, strict=True)
     ],
-    "cost": lambda judged: [one.cost.total if one.cost is not None else None for one in judged.money],
+    "cost": _of_known("costs", "total"),
     "cost_without_cache": _costs_without_cache,
-    "cost_source": lambda judged: [one.cost.source if one.cost is not None else None for one in judged.money],
+    "cost_source": _of_known("costs", "source"),
     "provider_reason": lambda judged: [
         redact(call.provider_reason) if call.provider_reason else None for call in judged.calls
     ],

@@ -14,8 +14,6 @@ from hitledger.results import CallResult
 class CallTable(Table[CallResult]):
     """The rows of some calls of a run, in input order."""
 
-    __slots__ = ("_judged", "_rows")
-
     def __init__(self, judged: Judged) -> None:
         self._judged = judged
         self._rows: tuple[CallResult, ...] | None = None

@@ -6,6 +6,7 @@ The second step, which earlier call left the longest readable prefix under the s
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -31,13 +32,14 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     side: bool = False  # a side request: it continues none, and none continues it
 
 
-class _Agent(msgspec.Struct):
+@dataclass(slots=True)
+class _Agent:
     """What one agent of one session has sent so far."""
 
-    calls: list[int] = msgspec.field(default_factory=list)
-    prompts: dict[Prompt, int] = msgspec.field(default_factory=dict)  # transcripts: whose prompt it is
-    bags: dict[int, Counter[bytes]] = msgspec.field(default_factory=dict)
-    heads: dict[int, frozenset[bytes]] = msgspec.field(default_factory=dict)
+    calls: list[int] = field(default_factory=list)
+    prompts: dict[Prompt, int] = field(default_factory=dict)  # transcripts: whose prompt it is
+    bags: dict[int, Counter[bytes]] = field(default_factory=dict)
+    heads: dict[int, frozenset[bytes]] = field(default_factory=dict)
     summarised: bool = False  # its latest call was a side request over the whole history
 
 

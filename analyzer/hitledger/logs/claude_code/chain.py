@@ -31,21 +31,8 @@ class Chain:
     """The rows of one agent."""
 
     __slots__ = (
-        *(
-            "answer",
-            "complete",
-            "current",
-            "events",
-            "here",
-            "inputs",
-            "last",
-            "name",
-            "parent",
-            "place",
-            "places",
-            "prompt",
-        ),
-        *("root", "rows", "segments", "settings", "stamp", "steps", "thinking", "version"),
+        *("answer", "complete", "current", "events", "here", "inputs", "last", "name", "parent", "place", "places"),
+        *("prompt", "root", "rows", "segments", "settings", "stamp", "steps", "thinking", "version"),
     )
 
     def __init__(self, name: str, parent: str, rows: Rows, complete: list[Complete]) -> None:

@@ -174,12 +174,12 @@ class Transcript:
             result = row.toolUseResult
             if type(result) is ToolResult and result.agentId is not None:
                 self.started_by[str(result.agentId)] = chain.name
+            if len(content) == 1:  # most by far
+                chain.take(entry, 1, 0)
+                return "user"
         elif not row.isCompactSummary:
             self._said(chain, content, row, stepped_back)
-        if type(content) is list and len(content) == 1 and content[0].type == "tool_result":  # most by far
-            chain.take(entry, 1, 0)
-        else:
-            chain.take(entry, *tally_of((entry,)))
+        chain.take(entry, *tally_of((entry,)))
         return "user"
 
     def _said(self, chain: Chain, content: Any, row: Row[Any], stepped_back: bool) -> None:
