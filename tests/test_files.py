@@ -1,6 +1,7 @@
 """A log file as rows: line numbers, compression, limits, damage that is said."""
 
 import gzip
+import io
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,22 @@ def test_lines_are_the_same_however_many_are_decoded_at_once(batch: int, monkeyp
     assert found == [(1, b'{"a":1}\n'), (3, b'{"a":2}\n'), (5, b'{"a":3}\n'), (7, b"[4]\n"), (10, b'{"a":5}\n')]
     assert [skip.row for skip in ledger.skips] == [4, 6, 8, 9, 11]
     assert (ledger.rows, ledger.bytes_read) == (10, len(content))
+
+
+@pytest.mark.parametrize("batch", [0, 9, 1000])
+@pytest.mark.parametrize("most", [30, 10_000])  # bytes of a row: fewer than the file has, and more
+def test_lines_of_short_files_are_read_as_those_of_long_ones(
+    batch: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BATCH_BYTES", batch)
+    monkeypatch.setattr(files, "MAX_ROW_BYTES", most)
+    content = b'\n{"a":1}\r\n\n{"a":2}\r{"a":\n{"a":3}\n\x00\n{"a":4}'
+    ledger = FileLedger("-", "")
+    found = [(row[0], row[3]) for row in LogFile(None, "-", content).decoded(ledger, row_values)]
+    assert found == [(2, 1), (5, 25), (7, 35)]
+    assert [skip.row for skip in ledger.skips] == [4, 6]
+    assert (ledger.rows, ledger.bytes_read) == (5, len(content))
+    assert list(files._batches(io.BytesIO(b""))) == []
 
 
 def test_many_frames(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ class _At:
 def _batches(stream: IO[bytes]) -> Iterator[list[bytes]]:
     """Lines with their ends, some at a time; none of more than MAX_ROW_BYTES but as the last one, cut."""
     most = min(BATCH_BYTES, MAX_ROW_BYTES)
-    if stream.seekable() and _size(stream) <= MAX_ROW_BYTES:  # nor is any line longer
+    if stream.seekable() and 0 < _size(stream) <= MAX_ROW_BYTES:  # nor is any line longer; a device file says 0
         while some := stream.readlines(max(most, 1)):
             yield some
         return
