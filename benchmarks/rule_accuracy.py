@@ -7,11 +7,11 @@ warmed (they read more than any logged call had left of their prompt). Nothing h
 """
 
 import argparse
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
 from hitledger.audit import AuditOptions, audit
+from hitledger.columns import columns, grouped
 from hitledger.errors import HitledgerError
 from hitledger.results import WARMED, Audit, CallResult
 from hitledger.sums import sums_of
@@ -33,12 +33,9 @@ def audits(paths: Sequence[str]) -> Iterator[Audit]:
                 continue
 
 
-def rows(found: Audit, least: int) -> Iterator[tuple[str, list[CallResult]]]:
+def rows(found: Audit, least: int) -> Iterator[tuple[str, Sequence[CallResult]]]:
     """Sessions with at least `least` calls that can be compared."""
-    sessions: dict[str, list[CallResult]] = defaultdict(list)
-    for call in found.calls:
-        sessions[call.session].append(call)
-    for session, calls in sessions.items():
+    for session, calls in grouped(found.calls, *columns(found.calls, "session")).items():
         calibration = calibration_of([sums_of(calls)])
         if calibration is None or calibration.calls < least:
             continue

@@ -58,6 +58,11 @@ def groups(keys: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
+def grouped(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, Sequence[Row]]:
+    """Rows by key, in the order in which the keys first come; `keys` has one for each row."""
+    return {key: part(rows, indices) for key, indices in groups(keys).items()}
+
+
 def added(column: Sequence[Figure | None], zero: Figure) -> tuple[Figure, int]:
     """The sum of the known figures, and how many are known."""
     try:

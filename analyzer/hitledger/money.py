@@ -41,8 +41,8 @@ def _expected_usage(expectation: Expectation | None) -> Usage | None:
     if expectation is None:
         return None
     forecast, total = expectation.forecast, expectation.view.tokens_at(expectation.view.length)
-    written = forecast.written
     writes = tuple(CacheWrite(ttl, tokens) for ttl, tokens in forecast.writes)
+    written = sum(write.tokens for write in writes)
     return Usage(max(0, total - forecast.read - written), forecast.read, writes, None)
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 import msgspec
 
 from hitledger.billing import COST_LEAVES_OUT
-from hitledger.columns import NO_MONEY, added, columns, groups, missing, money, part, tokens, where_known
+from hitledger.columns import NO_MONEY, added, columns, grouped, missing, money, tokens, where_known
 from hitledger.expect import SLACK_TOKENS
 from hitledger.results import WARMED, CallResult
 from hitledger.types import Evidence
@@ -72,7 +72,7 @@ class Sums(msgspec.Struct, frozen=True):
 def by_session(calls: Sequence[CallResult]) -> dict[str, Sums]:
     """Sums by session, in the order of their first calls."""
     session, *_ = columns(calls, "session", *FIGURES, *SAID)  # made for all at once, and taken by each session
-    return {name: sums_of(part(calls, indices)) for name, indices in groups(session).items()}
+    return {name: sums_of(rows) for name, rows in grouped(calls, session).items()}
 
 
 def sums_of(calls: Sequence[CallResult]) -> Sums:

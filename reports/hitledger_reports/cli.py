@@ -1,6 +1,5 @@
 """The command line: the one module that knows the analysis, the replay and the reports."""
 
-import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -356,5 +355,3 @@ def main() -> None:
     except OSError as error:  # standard output is full or closed
         print(f"hitledger: cannot write: {error.strerror or error}", file=sys.stderr)
         sys.exit(HitledgerError.exit_code)
-    finally:
-        gc.freeze()  # the process ends: no last search for cycles

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from hitledger.columns import NO_MONEY, added, columns, distinct, missing, where_known
+from hitledger.columns import NO_MONEY, added, columns, distinct, grouped, missing, where_known
 from hitledger.results import Audit, Break, CallResult
 from hitledger.types import Certainty
 from hitledger_reports import figures
@@ -137,13 +137,9 @@ def total(audit: Audit) -> Sum:
 
 def sums(audit: Audit, by: By) -> dict[str, Sum]:
     """Sums by the key; days in order of time, everything else dearest first."""
-    key = KEYS[by]
-    members: dict[str, list[CallResult]] = {}
-    key_of: dict[str, str] = {}
-    for call in audit.calls:
-        name = key_of[call.id] = key(call)
-        members.setdefault(name, []).append(call)
-    groups = {name: sum_of(calls) for name, calls in members.items()}
+    keys = list(map(KEYS[by], audit.calls))
+    key_of = dict(zip(*columns(audit.calls, "id"), keys, strict=True))
+    groups = {name: sum_of(calls) for name, calls in grouped(audit.calls, keys).items()}
     for found in audit.breaks:
         if found.call in key_of:
             groups[key_of[found.call]].add_break(found)

@@ -1,7 +1,10 @@
 """Everything the page shows, in the order it shows it, and a note wherever it shows less than the audit holds."""
 
+from collections.abc import Mapping, Sequence
+
 from msgspec import Struct
 
+from hitledger.columns import columns, grouped
 from hitledger.measurement import Measurement
 from hitledger.results import Audit, CallResult, SessionResult
 from hitledger.stages import Progress
@@ -110,14 +113,12 @@ def view(table: Table) -> TableView:
     return TableView(table.name, table.title, table.headings, cells(table, TABLE_ROWS), note)
 
 
-def _by_session(audit: Audit) -> dict[str, list[CallResult]]:
-    calls: dict[str, list[CallResult]] = {session.id: [] for session in audit.sessions}
-    for call in audit.calls:
-        calls.setdefault(call.session, []).append(call)
-    return calls
+def _by_session(audit: Audit) -> dict[str, Sequence[CallResult]]:
+    none: dict[str, Sequence[CallResult]] = {session.id: () for session in audit.sessions}
+    return none | grouped(audit.calls, *columns(audit.calls, "session"))
 
 
-def _paged(ordered: tuple[SessionResult, ...], calls: dict[str, list[CallResult]]) -> tuple[SessionResult, ...]:
+def _paged(ordered: tuple[SessionResult, ...], calls: Mapping[str, Sequence[CallResult]]) -> tuple[SessionResult, ...]:
     """The sessions that get a page, within the limits of the file."""
     room = DETAILED_CALLS
     for number, session in enumerate(ordered[:SESSION_PAGES]):
