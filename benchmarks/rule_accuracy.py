@@ -35,7 +35,7 @@ def audits(paths: Sequence[str]) -> Iterator[Audit]:
 
 def rows(found: Audit, least: int) -> Iterator[tuple[str, Sequence[CallResult]]]:
     """Sessions with at least `least` calls that can be compared."""
-    for session, calls in grouped(found.calls, *columns(found.calls, "session")).items():
+    for session, calls in grouped(found.calls, *columns(found.calls, "session")):
         calibration = calibration_of([sums_of(calls)])
         if calibration is None or calibration.calls < least:
             continue

@@ -1,7 +1,7 @@
 """Rows by columns: what is summed then is a plain sequence, at the speed of C."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from operator import attrgetter
 from typing import Any, TypeVar, cast
@@ -58,9 +58,9 @@ def groups(keys: Sequence[str]) -> dict[str, list[int]]:
     return found
 
 
-def grouped(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, Sequence[Row]]:
-    """Rows by key, in the order in which the keys first come; `keys` has one for each row."""
-    return {key: part(rows, indices) for key, indices in groups(keys).items()}
+def grouped(rows: Sequence[Row], keys: Sequence[str]) -> Iterator[tuple[str, Sequence[Row]]]:
+    """Rows by key, in the order in which the keys first come; `keys` has one for each row. One part after the other."""
+    return ((key, part(rows, indices)) for key, indices in groups(keys).items())
 
 
 def added(column: Sequence[Figure | None], zero: Figure) -> tuple[Figure, int]:

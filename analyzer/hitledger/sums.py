@@ -72,7 +72,7 @@ class Sums(msgspec.Struct, frozen=True):
 def by_session(calls: Sequence[CallResult]) -> dict[str, Sums]:
     """Sums by session, in the order of their first calls."""
     session, *_ = columns(calls, "session", *FIGURES, *SAID)  # made for all at once, and taken by each session
-    return {name: sums_of(rows) for name, rows in grouped(calls, session).items()}
+    return {name: sums_of(rows) for name, rows in grouped(calls, session)}
 
 
 def sums_of(calls: Sequence[CallResult]) -> Sums:

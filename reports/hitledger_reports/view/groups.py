@@ -139,7 +139,7 @@ def sums(audit: Audit, by: By) -> dict[str, Sum]:
     """Sums by the key; days in order of time, everything else dearest first."""
     keys = list(map(KEYS[by], audit.calls))
     key_of = dict(zip(*columns(audit.calls, "id"), keys, strict=True))
-    groups = {name: sum_of(calls) for name, calls in grouped(audit.calls, keys).items()}
+    groups = {name: sum_of(calls) for name, calls in grouped(audit.calls, keys)}
     for found in audit.breaks:
         if found.call in key_of:
             groups[key_of[found.call]].add_break(found)

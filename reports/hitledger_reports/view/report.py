@@ -115,7 +115,7 @@ def view(table: Table) -> TableView:
 
 def _by_session(audit: Audit) -> dict[str, Sequence[CallResult]]:
     none: dict[str, Sequence[CallResult]] = {session.id: () for session in audit.sessions}
-    return none | grouped(audit.calls, *columns(audit.calls, "session"))
+    return none | dict(grouped(audit.calls, *columns(audit.calls, "session")))
 
 
 def _paged(ordered: tuple[SessionResult, ...], calls: Mapping[str, Sequence[CallResult]]) -> tuple[SessionResult, ...]:
